@@ -1,8 +1,7 @@
 /** What a person wants to know once the service is ready: which knowledge objects run. What fails is told as it does. */
 import type { Endpoint } from './activation/endpoint.ts';
 import type { App } from './app.ts';
-import { networkNote } from './engines/network/wanted.ts';
-import type { NetworkPermissions } from './engines/network/permission.ts';
+import { networkNote, type NetworkPermissions } from './engines/network/permission.ts';
 import { RESERVED_NAANS, koKey, nameKey } from './knowledge-object/id.ts';
 import type { Logger } from './lib/log.ts';
 

@@ -2,12 +2,10 @@
 import { join } from 'node:path';
 import type { Installer } from '../../src/engines/supervisor/hosted-code.ts';
 import { NodeInstaller } from '../../src/engines/node/installer.ts';
-import { nodeWorkers } from '../../src/engines/node/program.ts';
-import { prepareProgram } from '../../src/engines/node/program-files.ts';
+import { nodeWorkers, prepareProgram } from '../../src/engines/node/program.ts';
+import { findPython, pythonWorkers } from '../../src/engines/python/program.ts';
 import type { Cache } from '../../src/engines/supervisor/packages/cache.ts';
-import { findPython } from '../../src/engines/python/find-python.ts';
 import { PythonInstaller } from '../../src/engines/python/installer.ts';
-import { pythonWorkers } from '../../src/engines/python/program.ts';
 import { forWorkers } from '../../src/engines/supervisor/adapter.ts';
 import type { WorkerProgram } from '../../src/engines/supervisor/adapter.ts';
 import { NO_WALLS } from '../../src/confinement/walls.ts';

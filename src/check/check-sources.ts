@@ -1,5 +1,5 @@
 /** Checks knowledge objects by their files, their code and their worked examples: for the command and for uploads. */
-import { networkNote, wantedHosts } from '../engines/network/wanted.ts';
+import { networkNote, wantedHosts } from '../engines/network/permission.ts';
 import { aboutKo } from '../knowledge-object/about-ko.ts';
 import { koKey, nameKey } from '../knowledge-object/id.ts';
 import { EXAMPLES_FILE } from '../knowledge-object/worked-examples.ts';

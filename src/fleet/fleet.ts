@@ -8,7 +8,7 @@ import type { Activator, Change } from '../activation/activator.ts';
 import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { About } from '../activation/selection.ts';
 import type { SharedFetches } from '../engines/supervisor/packages/shared-fetches.ts';
-import type { RuntimeSharing } from '../engines/external/runtime-sharing.ts';
+import type { RuntimeSharing } from '../engines/external/runtime-engine.ts';
 import type { RuntimeRegistry } from '../engines/external/runtime-registry.ts';
 import { koKey, type KoId } from '../knowledge-object/id.ts';
 import { messageOf, notFound, overloaded, ServiceError, shelfNotReadable } from '../lib/errors.ts';

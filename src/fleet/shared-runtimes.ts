@@ -7,7 +7,7 @@ import { engineName } from '../engines/table.ts';
 import type { ActivatedAt } from '../engines/external/activate-at.ts';
 import type { EndpointPlan } from '../engines/engine.ts';
 import type { SharedRegistration } from '../engines/external/runtime-registry.ts';
-import type { RuntimeSharing } from '../engines/external/runtime-sharing.ts';
+import type { RuntimeSharing } from '../engines/external/runtime-engine.ts';
 import type { Registration, Runtime } from '../engines/external/runtime.ts';
 import type { Database, Dialect, Query, Row, Value } from '../shelf/store/database.ts';
 import type { NodeId } from '../shelf/store/nodes.ts';

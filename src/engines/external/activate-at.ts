@@ -7,7 +7,7 @@ import { withoutCredentials } from '../../lib/without-credentials.ts';
 import type { ActivationContext, EndpointPlan } from '../engine.ts';
 import type { CallTokens } from '../call-token.ts';
 import { objectOf } from './answers.ts';
-import type { ExternalOptions } from './external-options.ts';
+import type { ExternalOptions } from './runtime-engine.ts';
 import { RuntimeUnreachable } from './runtime-connections.ts';
 import type { Runtime } from './runtime.ts';
 

@@ -12,13 +12,13 @@ import {
   TRACE_HEADER,
 } from '../call-headers.ts';
 import { checkJson } from '../check-json.ts';
-import type { ActivationContext, Call, CallTrace, EndpointPlan } from '../engine.ts';
+import type { ActivationContext, Call, CallTrace, EndpointPlan, RecordsCall } from '../engine.ts';
+import type { RecordsAnswer } from '../records.ts';
 import { activateAt, type ActivatedAt } from './activate-at.ts';
 import { failureIn, resultOf } from './answers.ts';
 import { CallBatches } from './call-batches.ts';
-import type { EndpointLocation } from './endpoint-location.ts';
-import type { ExternalOptions } from './external-options.ts';
 import { type RequestOptions, RuntimeSilent, RuntimeUnreachable } from './runtime-connections.ts';
+import type { ExternalOptions } from './runtime-engine.ts';
 import type { Runtime } from './runtime.ts';
 
 const ACCEPT = 'application/json, */*;q=0.5';
@@ -181,4 +181,21 @@ function headersOf(traces: readonly (CallTrace | undefined)[]): Record<string, s
   const [first] = traces;
   if (traces.length === 1 && first?.tracestate !== undefined) headers[STATE_HEADER] = first.tracestate;
   return headers;
+}
+
+export interface EndpointLocation {
+  /** It has gone for good. */
+  readonly closed: boolean;
+  /** False while it cannot be reached. */
+  readonly up: boolean;
+  /** Gives the result as JSON text. @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge; ServiceError. */
+  call(call: Call): Promise<string>;
+  /** Runs many records, where it can do that quicker than one after the other. Never rejects. */
+  callRecords?(call: RecordsCall): Promise<RecordsAnswer>;
+  /** It could not be reached. */
+  lose(): void;
+  /** Asks one that is silent whether it is still there. */
+  ask(): void;
+  /** The endpoint is no longer needed there. */
+  release(): void;
 }

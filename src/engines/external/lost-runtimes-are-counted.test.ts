@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RuntimeEngine } from './runtime-engine.ts';
-import type { ExternalOptions } from './external-options.ts';
+import { RuntimeEngine, type ExternalOptions } from './runtime-engine.ts';
 import { Runtime } from './runtime.ts';
 
 test('a runtime that is lost counts once until it is back, and as down meanwhile', async () => {

@@ -1,10 +1,9 @@
 /** Requests to one runtime over kept-alive connections, with their failures in words. */
 import type * as Undici from 'undici';
-import { messageOf } from '../../lib/errors.ts';
+import { messageOf, callerGone } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { NOT_CONNECTED, untilStopped } from '../../lib/until-stopped.ts';
 import { DEPTH_HEADER } from '../call-headers.ts';
-import { ConnectionSlots } from './connection-slots.ts';
 
 export interface RequestOptions {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -195,3 +194,51 @@ function toErrorMessage(thrown: unknown): string {
   if (typeof code !== 'string') return `cannot be reached: ${messageOf(thrown)}`;
   return REASONS[code] ?? (code.startsWith('HPE_') ? 'gave an answer that is not HTTP' : `cannot be reached: ${code}`);
 }
+
+interface Waiting {
+  readonly isGone: () => boolean;
+  begin(): void;
+  leave(error: Error): void;
+}
+
+export class ConnectionSlots {
+  #free: number;
+  readonly #line = new Set<Waiting>();
+
+  constructor(connections: number) {
+    this.#free = connections;
+  }
+
+  /** Requests that wait. */
+  get waiting(): number {
+    return this.#line.size;
+  }
+
+  /** Waits for a turn, which `free` ends. @throws callerGone; the reason of `late` when that comes first. */
+  async take(isGone: () => boolean, late: AbortSignal): Promise<void> {
+    if (isGone()) throw gone();
+    if (this.#free > 0) {
+      this.#free--;
+      return;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting = { isGone, begin: resolve, leave: reject };
+    const leave = (): void => {
+      if (this.#line.delete(waiting)) reject(late.reason as Error);
+    };
+    this.#line.add(waiting);
+    late.addEventListener('abort', leave);
+    await promise.finally(() => late.removeEventListener('abort', leave));
+  }
+
+  free(): void {
+    for (const waiting of this.#line) {
+      this.#line.delete(waiting);
+      if (!waiting.isGone()) return waiting.begin();
+      waiting.leave(gone());
+    }
+    this.#free++;
+  }
+}
+
+const gone = (): Error => callerGone('The client went away before its call began');

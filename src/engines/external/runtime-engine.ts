@@ -1,14 +1,22 @@
 /** An engine whose endpoints run in managed workers or in external runtimes: `node`, `python`, or one that others wrote. */
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { messageOf } from '../../lib/errors.ts';
-import { ActivationFailure } from '../engine.ts';
 import { Tally } from '../../lib/tally.ts';
-import type { ActivationContext, EndpointPlan, Engine, EngineFigures, EngineHealth, Executor } from '../engine.ts';
-import { activateAt } from './activate-at.ts';
+import type { CallTokens } from '../call-token.ts';
+import {
+  ActivationFailure,
+  type ActivationContext,
+  type EndpointPlan,
+  type Engine,
+  type EngineFigures,
+  type EngineHealth,
+  type Executor,
+} from '../engine.ts';
 import type { OwnWorkers } from '../supervisor/managed-workers.ts';
+import { activateAt, type ActivatedAt } from './activate-at.ts';
 import { RuntimeExecutor } from './runtime-executor.ts';
-import type { ExternalOptions } from './external-options.ts';
-import type { Runtime } from './runtime.ts';
+import type { Runtime, Registration } from './runtime.ts';
 
 const POLL_MS = 250;
 
@@ -178,4 +186,43 @@ export class RuntimeEngine implements Engine {
       await wait(POLL_MS, undefined, { signal: context.signal });
     }
   }
+}
+
+export interface RuntimeSharing {
+  /**
+   * A runtime registered here. `renews`: its endpoints are to be activated anew, by whichever activator is first.
+   * Never throws.
+   */
+  registered(registration: Registration, activator: string, renews: boolean): void;
+  /** Where runtimes fetch the artifacts of an endpoint, whichever activator they ask: a path with a slash at its end. */
+  artifactsOf(plan: EndpointPlan): string;
+  /** It gave no sign of life for too long. Never throws. */
+  forgotten(url: string): void;
+  /** Activates an endpoint, unless another activator has done it or is about to. @throws as `make`. */
+  activate(runtime: Runtime, plan: EndpointPlan, make: () => Promise<ActivatedAt>): Promise<ActivatedAt>;
+  /**
+   * Tells a runtime that nobody needs an endpoint there any more, unless an activator needs it, or tells so already.
+   * None activates it there meanwhile. Never rejects.
+   */
+  deactivate(url: string, endpoint: string, tell: () => Promise<void>): Promise<void>;
+}
+
+export interface ExternalOptions {
+  /** Limit of a call in milliseconds, where its endpoint sets none. */
+  readonly callTimeout: number;
+  /** Limit of an activation in milliseconds, including the installation of its dependencies. */
+  readonly activationTimeout: number;
+  /** Most calls that wait for one endpoint. */
+  readonly queueLimit: number;
+  /** Most bytes of an answer. */
+  readonly maxResult: number;
+  /** Go out with each request that runs code. */
+  readonly tokens: CallTokens;
+  /** Files are not for everybody: the address of those of an activation carries a proof. */
+  readonly areFilesClosed?: boolean | undefined;
+  /** Present where several activators use the same runtimes. */
+  readonly sharing?: (() => RuntimeSharing | undefined) | undefined;
+  /** Aborted when the service stops: no connection is waited for any more. */
+  readonly stopped: AbortSignal;
+  readonly log: Logger;
 }

@@ -3,9 +3,8 @@ import { executionFailed, invalidResult, overloaded, runtimeSilent, runtimeUnrea
 import type { Call, EndpointPlan, Executor, RecordsCall } from '../engine.ts';
 import type { RecordsAnswer } from '../records.ts';
 import type { ActivatedAt } from './activate-at.ts';
-import type { EndpointLocation } from './endpoint-location.ts';
-import { ExternalEndpoint } from './external-endpoint.ts';
-import type { ExternalOptions } from './external-options.ts';
+import { type EndpointLocation, ExternalEndpoint } from './external-endpoint.ts';
+import type { ExternalOptions } from './runtime-engine.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { AnswerTooLarge, RuntimeSilent, RuntimeUnreachable } from './runtime-connections.ts';
 import type { Runtime } from './runtime.ts';

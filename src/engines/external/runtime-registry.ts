@@ -6,8 +6,7 @@ import { uptime } from '../../lib/time.ts';
 import { withoutCredentialsIn } from '../../lib/without-credentials.ts';
 import type { EngineRegistry } from '../engine-registry.ts';
 import { engineName } from '../table.ts';
-import type { ExternalOptions } from './external-options.ts';
-import { RuntimeEngine } from './runtime-engine.ts';
+import { type ExternalOptions, RuntimeEngine } from './runtime-engine.ts';
 import { type Registration, Runtime } from './runtime.ts';
 
 export interface RegistryOptions extends ExternalOptions {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConsoleBudget } from './console-budget.ts';
+import { ConsoleBudget } from './engine.ts';
 
 /** Lines of 2000 characters, so many a second, for some seconds. */
 function written(perSecond: number, seconds: number): ReturnType<ConsoleBudget['take']>[] {

@@ -17,20 +17,16 @@ import {
   type Executor,
   type KnownLoads,
 } from '../engine.ts';
-import { realClock } from '../supervisor/clock.ts';
 import { words } from '../supervisor/answers.ts';
+import { type Removal, REMOVALS } from '../supervisor/calls-in-turn.ts';
+import { realClock } from '../supervisor/clock.ts';
 import { Endpoint } from '../supervisor/endpoint.ts';
 import type { Level } from '../supervisor/from-program.ts';
-import { neverStarted } from '../supervisor/never-started.ts';
 import { type Policy, policyFor, policyForRecords, policyForSome } from '../supervisor/policy.ts';
-import { type Removal, REMOVALS } from '../supervisor/calls-in-turn.ts';
-import { SandboxProcess } from '../supervisor/process.ts';
 import { Pool, type PoolOptions } from '../supervisor/pool.ts';
-import { readCode } from './code-files.ts';
-import { ConsoleBudget } from './console-budget.ts';
-import { JavascriptExecutor } from './executor.ts';
-import { LaterExecutor } from './later-executor.ts';
-import type { LoadRequest } from './load-request.ts';
+import { neverStarted, SandboxProcess } from '../supervisor/process.ts';
+import { readCode, type LoadRequest } from './code-files.ts';
+import { JavascriptExecutor, LaterExecutor } from './executor.ts';
 import { type Isolation, mostGroups, ProcessGroups } from './process-groups.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
 import { answersWithin } from './questions.ts';
@@ -282,5 +278,29 @@ export class JavascriptEngine implements Engine {
       .replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
     // What is thrown and is no error has no place.
     return files.some((file) => words.includes(file)) ? words : `${words} (${plan.entry})`;
+  }
+}
+
+/** Characters that may come at once, … */
+const BURST_CHARACTERS = 128 * 1024;
+/** … characters a millisecond that may follow, … */
+const CHARACTERS_PER_MS = 100;
+/** … and what a line costs beside its text. */
+const CHARACTERS_PER_LINE = 100;
+
+export class ConsoleBudget {
+  #used = 0;
+  #at = 0;
+  #full = false;
+
+  /** `now`: milliseconds of `uptime()`. `last`: the first of those that are left out. */
+  take(characters: number, now: number): 'yes' | 'last' | 'no' {
+    this.#used = Math.max(0, this.#used - (now - this.#at) * CHARACTERS_PER_MS);
+    this.#at = now;
+    const wasFull = this.#full;
+    this.#full = this.#used > (wasFull ? BURST_CHARACTERS / 2 : BURST_CHARACTERS);
+    if (this.#full) return wasFull ? 'no' : 'last';
+    this.#used += characters + CHARACTERS_PER_LINE;
+    return 'yes';
   }
 }

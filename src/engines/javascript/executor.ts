@@ -7,7 +7,7 @@ import { AnswersInOrder, type RecordsAnswer, resultLine, withLargeOnesApart } fr
 import { Endpoint } from '../supervisor/endpoint.ts';
 import type { Policy } from '../supervisor/policy.ts';
 import type { Pool } from '../supervisor/pool.ts';
-import { UNANSWERED_MS } from '../supervisor/unanswered-limit.ts';
+import { UNANSWERED_MS } from '../supervisor/waiting-work.ts';
 import type { GroupProcesses } from './engine.ts';
 import type { ProcessGroups } from './process-groups.ts';
 
@@ -105,5 +105,50 @@ export class JavascriptExecutor implements Executor {
 
   #ofRecords(): Endpoint {
     return (this.#endpointOfRecords ??= new Endpoint(this.endpoint.parts, this.#policyForRecords));
+  }
+}
+
+export class LaterExecutor implements Executor {
+  /** Undefined before the first call. */
+  loaded: JavascriptExecutor | undefined;
+  readonly #load: () => Promise<JavascriptExecutor>;
+  #loading: Promise<JavascriptExecutor> | undefined;
+  #isDisposed = false;
+
+  constructor(load: () => Promise<JavascriptExecutor>) {
+    this.#load = load;
+  }
+
+  execute(call: Call): Promise<string> {
+    return this.loaded?.execute(call) ?? this.#read().then((executor) => executor.execute(call));
+  }
+
+  async executeRecords(call: RecordsCall): Promise<RecordsAnswer> {
+    try {
+      return await (await this.#read()).executeRecords(call);
+    } catch (thrown) {
+      return Array.from({ length: call.records.count }, () => toError(thrown));
+    }
+  }
+
+  dispose(): void {
+    this.#isDisposed = true;
+    this.loaded?.dispose();
+  }
+
+  /** Again, where it could not be read. */
+  #read(): Promise<JavascriptExecutor> {
+    this.#loading ??= this.#load().then(
+      (executor) => {
+        this.loaded = executor;
+        if (this.#isDisposed) executor.dispose();
+        return executor;
+      },
+      (thrown: unknown) => {
+        this.#loading = undefined;
+        throw thrown;
+      },
+    );
+    return this.#loading;
   }
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { kinds } from '../supervisor/messages.ts';
 import { SandboxProcess } from '../supervisor/process.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
-import type { LoadRequest } from './load-request.ts';
+import type { LoadRequest } from './code-files.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
 
 const MEGABYTE = 1024 * 1024;

@@ -7,9 +7,8 @@ import type { Worker } from '../supervisor/worker.ts';
 import type { AskedQuestion } from '../supervisor/from-program.ts';
 import { failureLine } from '../supervisor/messages.ts';
 import type { Work } from '../supervisor/work.ts';
-import { JavascriptExecutor } from './executor.ts';
-import { LaterExecutor } from './later-executor.ts';
-import type { Found, LoadRequest } from './load-request.ts';
+import type { Found, LoadRequest } from './code-files.ts';
+import { JavascriptExecutor, LaterExecutor } from './executor.ts';
 
 /** What code hears in the processes of that group. */
 export const answersWithin =

@@ -4,9 +4,7 @@
  */
 import { formatHostPort } from '../../lib/host-port.ts';
 import type { HostPort } from '../../lib/host-port.ts';
-import { optionFor } from './permission.ts';
-import type { NetworkPermission } from './permission.ts';
-import type { Refusal } from './refusal.ts';
+import { optionFor, type NetworkPermission, type Refusal } from './permission.ts';
 
 export interface NetworkState {
   /** `<naan>/<name>`. */

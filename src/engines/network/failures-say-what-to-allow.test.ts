@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explainFailure } from './explain.ts';
 import type { NetworkState } from './explain.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './permission.ts';
 import { target } from '../../../test/support/network/proxied.ts';
 
 const NONE: NetworkState = { name: 'a/b', wanted: [] };

@@ -6,18 +6,17 @@
  * statistics, and leave to hooks what matters here: that names are resolved once, and the very addresses checked are connected to.
  */
 import { randomBytes } from 'node:crypto';
+import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse, ClientRequest } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type HostPort, parseHostPort } from '../../lib/host-port.ts';
-import { createServer } from '../../lib/http-module.ts';
+import { pipeline } from 'node:stream/promises';
+import { type HostPort, parseHostPort, formatHostPort } from '../../lib/host-port.ts';
+import { createServer, request as requestOf } from '../../lib/http-module.ts';
 import { sameSecret } from '../../lib/secret.ts';
-import { forward } from './forward.ts';
-import { NETWORK_LIMITS, type NetworkLimits } from './limits.ts';
-import { Refusal } from './refusal.ts';
-import type { Resolver } from './resolve.ts';
-import { openTunnel } from './tunnel.ts';
+import { NETWORK_LIMITS, type NetworkLimits, Refusal } from './permission.ts';
+import { type Resolver, connectTo } from './resolve.ts';
 
 export interface KoProxyOptions {
   readonly resolver: Resolver;
@@ -180,3 +179,93 @@ function targetOf({ host }: URL): HostPort {
 }
 
 const HTTP_PORT = 80;
+
+export interface TunnelRequest {
+  readonly client: Socket;
+  /** What came behind the head of its request. */
+  readonly head: Buffer;
+  readonly target: HostPort;
+  readonly addresses: readonly LookupAddress[];
+  readonly limits: NetworkLimits;
+}
+
+/**
+ * Bytes go both ways as fast as the slower side takes them. It ends when both sides have sent all, when one breaks off, and
+ * after a time without a byte. @returns the other end. @throws Refusal before anything was answered.
+ */
+export async function openTunnel({ client, head, target, addresses, limits }: TunnelRequest): Promise<Socket> {
+  const upstream = await connectTo(target, addresses, limits.connectMs);
+  const end = (): void => {
+    client.destroy();
+    upstream.destroy();
+  };
+  client.setTimeout(0);
+  for (const each of [client, upstream]) each.on('error', end).on('close', end);
+  if (client.destroyed) {
+    end();
+    return upstream;
+  }
+  client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  if (head.length > 0) upstream.write(head);
+  // Each byte passes both, so that either of them knows of a rest.
+  upstream.setTimeout(limits.idleMs, end);
+  for (const each of [client, upstream]) each.once('end', () => upstream.setTimeout(limits.halfOpenMs));
+  client.pipe(upstream).pipe(client);
+  return upstream;
+}
+
+export interface ForwardedRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  readonly target: HostPort;
+  readonly addresses: readonly LookupAddress[];
+  readonly limits: NetworkLimits;
+}
+
+/** Sends it on, with the host of its address whatever else it says, and its answer back. @throws Refusal. */
+export async function forward({ request, response, url, target, addresses, limits }: ForwardedRequest): Promise<void> {
+  const socket = await connectTo(target, addresses, limits.connectMs);
+  if (response.destroyed) return void socket.destroy();
+  response.once('close', () => socket.destroy());
+  socket.setTimeout(limits.idleMs, () => socket.destroy());
+  const onward = requestOf({
+    createConnection: () => socket,
+    method: request.method ?? 'GET',
+    path: `${url.pathname}${url.search}`,
+    setHost: false,
+    headers: { ...endToEnd(request), host: url.host, connection: 'close', ...framing(request) },
+  });
+  try {
+    // An answer may come before the body was read; what goes wrong with that ends `onward`.
+    pipeline(request, onward).catch(() => undefined);
+    const answer = await answerTo(onward);
+    response.writeHead(answer.statusCode ?? 502, endToEnd(answer));
+    await pipeline(answer, response);
+  } catch (thrown) {
+    socket.destroy();
+    throw new Refusal(502, `${formatHostPort(target)} broke off before it had answered`, { cause: thrown });
+  }
+}
+
+async function answerTo(onward: ClientRequest): Promise<IncomingMessage> {
+  const [answer] = (await once(onward, 'response')) as [IncomingMessage];
+  return answer;
+}
+
+/** What concerns one connection alone, and the credentials of this proxy. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'proxy-authenticate', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'expect', 'http2-settings'],
+]);
+
+/** The others, each as often as it is there. */
+function endToEnd({ headers, headersDistinct }: IncomingMessage): Record<string, string[]> {
+  const named = new Set((headers.connection ?? '').split(',').map((each) => each.trim().toLowerCase()));
+  const kept = Object.entries(headersDistinct).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name));
+  return Object.fromEntries(kept.map(([name, values]) => [name, values ?? []]));
+}
+
+/** Where a body begins and ends must be said anew: Node leaves it out for methods that have none as a rule. */
+const framing = ({ headers }: IncomingMessage): Record<string, string> =>
+  headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' };

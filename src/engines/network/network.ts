@@ -3,18 +3,21 @@ import { messageOf } from '../../lib/errors.ts';
 import { parseHostPort } from '../../lib/host-port.ts';
 import type { HostPort } from '../../lib/host-port.ts';
 import type { Logger } from '../../lib/log.ts';
-import { NO_NETWORK } from './access.ts';
-import type { NetworkAccess } from './access.ts';
+import {
+  NO_NETWORK,
+  type NetworkAccess,
+  NETWORK_LIMITS,
+  type NetworkLimits,
+  type NetworkPermission,
+  type NetworkPermissions,
+  type Refusal,
+  wantedHosts,
+  type AsksForNetwork,
+} from './permission.ts';
 import { explainFailure } from './explain.ts';
 import { KoProxy } from './ko-proxy.ts';
-import { NETWORK_LIMITS } from './limits.ts';
-import type { NetworkLimits } from './limits.ts';
-import type { NetworkPermission, NetworkPermissions } from './permission.ts';
-import type { Refusal } from './refusal.ts';
 import { Resolver } from './resolve.ts';
 import type { Lookup } from './resolve.ts';
-import { wantedHosts } from './wanted.ts';
-import type { AsksForNetwork } from './wanted.ts';
 
 export interface NetworkOptions {
   readonly permissions: NetworkPermissions;

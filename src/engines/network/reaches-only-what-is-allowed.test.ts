@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hostname, networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { formatHostPort } from '../../lib/host-port.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './permission.ts';
 import { Resolver } from './resolve.ts';
 import { names, target } from '../../../test/support/network/proxied.ts';
 

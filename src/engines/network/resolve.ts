@@ -1,16 +1,13 @@
 /** From what the code of a knowledge object asks for to the addresses that may be connected to. */
-import { lookup as systemLookup } from 'node:dns';
-import type { LookupAddress, LookupAllOptions } from 'node:dns';
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
+import { once } from 'node:events';
+import { connect, type LookupFunction, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { addressKind } from '../../lib/address-kind.ts';
-import { formatHostPort } from '../../lib/host-port.ts';
-import type { HostPort } from '../../lib/host-port.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
-import { codeOf } from './connect.ts';
-import { names, optionFor, permits } from './permission.ts';
-import type { NetworkPermission } from './permission.ts';
-import { Refusal } from './refusal.ts';
+import { formatHostPort, type HostPort } from '../../lib/host-port.ts';
+import { names, optionFor, permits, type NetworkPermission, Refusal } from './permission.ts';
 
 /** The signature of `dns.lookup` with `all`. */
 export type Lookup = (
@@ -112,3 +109,48 @@ const isOfThisMachine = (address: string): boolean =>
 
 const isSame = (one: string, other: string): boolean => plain(one) === plain(other);
 const plain = (address: string): string => ipaddr.process(address.split('%', 1)[0] ?? '').toString();
+
+/**
+ * Tries them in turn, as browsers do. The name is not resolved again: a second answer of its server might lead elsewhere.
+ * @throws Refusal.
+ */
+export async function connectTo(
+  target: HostPort,
+  addresses: readonly LookupAddress[],
+  timeoutMs: number,
+): Promise<Socket> {
+  const socket = connect({
+    host: target.host,
+    port: target.port,
+    lookup: only(addresses),
+    autoSelectFamily: true,
+    allowHalfOpen: true,
+    noDelay: true,
+  });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(timeoutMs) });
+    return socket;
+  } catch (thrown) {
+    // What comes later concerns nobody.
+    socket.on('error', () => undefined).destroy();
+    const isLate = thrown instanceof Error && thrown.name === 'AbortError';
+    throw isLate
+      ? new Refusal(504, `${formatHostPort(target)} did not take the connection in time`)
+      : new Refusal(502, `${formatHostPort(target)} cannot be reached (${codeOf(thrown)})`);
+  }
+}
+
+/** In place of a resolver. */
+const only =
+  (addresses: readonly LookupAddress[]): LookupFunction =>
+  (_, options, callback) => {
+    const [first] = addresses;
+    if (options.all === true) callback(null, [...addresses]);
+    else if (first !== undefined) callback(null, first.address, first.family);
+  };
+
+/** Gives the code of a system error, such as ECONNREFUSED. */
+export function codeOf(thrown: unknown): string {
+  const { code } = thrown as { code?: unknown };
+  return typeof code === 'string' ? code : 'unknown error';
+}

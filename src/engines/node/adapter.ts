@@ -2,8 +2,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { forInstallers, forWorkers } from '../supervisor/adapter.ts';
 import type { Adapter } from '../supervisor/adapter.ts';
 import { NodeInstaller } from './installer.ts';
-import { nodeWorkers } from './program.ts';
-import { prepareProgram } from './program-files.ts';
+import { nodeWorkers, prepareProgram } from './program.ts';
 
 /** Bytes that a text of V8, in which a body reaches the code, can have for sure. */
 const MAX_STRING_CHARACTERS = 536e6;

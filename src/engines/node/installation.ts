@@ -4,12 +4,10 @@
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { INSTALL_LIMITS } from '../supervisor/packages/install-limits.ts';
-import type { InstallLimits } from '../supervisor/packages/install-limits.ts';
+import { INSTALL_LIMITS, type InstallLimits, type Watch } from '../supervisor/packages/install-runs.ts';
+import { giveTarballs } from './lock-file.ts';
 import { Trees } from '../supervisor/packages/trees.ts';
-import type { Watch } from '../supervisor/packages/install-runs.ts';
 import type { FetchOptions, Npm } from './npm.ts';
-import { giveTarballs } from './tarballs.ts';
 
 export interface InstallationOptions {
   /** Empty; all that is written lies in it. */

@@ -1,14 +1,14 @@
 /** What code of the engine `node` depends on, by npm. */
-import { posix } from 'node:path';
+import { execFile } from 'node:child_process';
+import { posix, join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Installed, Installer, Progress, StoredCode, WantedCode } from '../supervisor/hosted-code.ts';
 import type { Cache } from '../supervisor/packages/cache.ts';
 import type { SharedFetches } from '../supervisor/packages/shared-fetches.ts';
 import type { PackageNetwork } from './fetch-sources.ts';
 import { withInstallScripts } from './installation.ts';
 import { Installs } from './installs.ts';
-import { locateSyntaxError } from './locate-syntax-error.ts';
-import { Npm } from './npm.ts';
-import type { NpmOptions } from './npm.ts';
+import { Npm, type NpmOptions } from './npm.ts';
 
 export interface NodeInstallerOptions extends NpmOptions {
   /** Whether the install scripts of all packages run. */
@@ -96,4 +96,32 @@ export function manifestOf({
     if (artifacts.includes(path)) return path;
     if (folder === '.') return undefined;
   }
+}
+
+const run = promisify(execFile);
+const maxFiles = 50;
+
+/**
+ * @param root folder of the knowledge object.
+ * @param description what the worker says, `SyntaxError: …`.
+ * @returns the description with the place, `… (src/a.mjs line 3)`, where one of the modules has this very error.
+ */
+export async function locateSyntaxError(
+  root: string,
+  modules: readonly string[],
+  description: string,
+): Promise<string> {
+  if (!description.startsWith('SyntaxError: ') || / line \d+\)$/.test(description)) return description;
+  for (const module of modules.filter((path) => /\.m?js$/.test(path)).slice(0, maxFiles)) {
+    const file = join(root, module);
+    // Parses and runs nothing.
+    const output = await run(process.execPath, ['--check', file], { env: {}, timeout: 5_000 }).then(
+      () => '',
+      (error: unknown) => String((error as { stderr?: unknown }).stderr),
+    );
+    const place = output.split('\n').find((text) => text.includes(`${file}:`));
+    const line = /:(\d+)$/.exec(place ?? '')?.[1];
+    if (line && output.includes(description)) return `${description} (${module} line ${line})`;
+  }
+  return description;
 }

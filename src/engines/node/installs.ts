@@ -13,7 +13,7 @@ import { planOf, planToFetch } from './install-plan.ts';
 import { install } from './installation.ts';
 import type { Installation, InstallationOptions } from './installation.ts';
 import type { SharedFetches } from '../supervisor/packages/shared-fetches.ts';
-import { tarballsOf } from './tarballs.ts';
+import { tarballsOf } from './lock-file.ts';
 
 export interface WantedPackages {
   /** `<naan>/<name>/<version>`. */

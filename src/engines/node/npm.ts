@@ -11,8 +11,7 @@ import type { Kernel } from '../../confinement/walls.ts';
 import { activationFailed } from '../supervisor/packages/errors.ts';
 import { InstallRuns } from '../supervisor/packages/install-runs.ts';
 import type { Watch } from '../supervisor/packages/install-runs.ts';
-import { npmWalls } from './npm-confinement.ts';
-import type { NpmStep } from './npm-confinement.ts';
+import { npmWalls, type NpmStep } from './confinement.ts';
 import type { Sources } from './fetch-sources.ts';
 
 export interface NpmOptions {

@@ -1,9 +1,8 @@
-import { INSTALL_LIMITS } from '../supervisor/packages/install-limits.ts';
+import { INSTALL_LIMITS } from '../supervisor/packages/install-runs.ts';
+import { findPython, pythonWorkers } from './program.ts';
 import { forInstallers } from '../supervisor/adapter.ts';
 import type { Adapter } from '../supervisor/adapter.ts';
-import { findPython } from './find-python.ts';
 import { PythonInstaller, withRequirements } from './installer.ts';
-import { pythonWorkers } from './program.ts';
 
 const LEAST_MEMORY_MB = 512;
 /** Each has a thread. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { LIBRARIES, MACHINE, NETWORK, SYSTEM } from '../../confinement/needed-files.ts';
 import type { Walls } from '../../confinement/walls.ts';
 import type { WorkerHome } from '../supervisor/adapter.ts';
-import type { Python } from './find-python.ts';
+import type { Python } from './program.ts';
 import type { InstallStep } from './install-steps.ts';
 
 /** What starts programs that are linked dynamically. */

@@ -2,13 +2,10 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import type { Kernel } from '../../confinement/walls.ts';
-import { INSTALL_LIMITS } from '../supervisor/packages/install-limits.ts';
-import { InstallRuns } from '../supervisor/packages/install-runs.ts';
-import type { InstallEnd } from '../supervisor/packages/install-runs.ts';
+import { INSTALL_LIMITS, InstallRuns, type InstallEnd } from '../supervisor/packages/install-runs.ts';
+import { type Python, PYTHON_PROGRAMS } from './program.ts';
 import { Trees } from '../supervisor/packages/trees.ts';
 import type { SharedFetches } from '../supervisor/packages/shared-fetches.ts';
-import type { Python } from './find-python.ts';
-import { PYTHON_PROGRAMS } from './program.ts';
 import { installerFolders, stepWalls } from './confinement.ts';
 
 /** What the installer asks for. */

@@ -13,10 +13,9 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Kernel } from '../../confinement/walls.ts';
 import type { SharedFetches } from '../supervisor/packages/shared-fetches.ts';
 import { activationFailed } from '../supervisor/packages/errors.ts';
-import type { Python } from './find-python.ts';
+import { type Python, PYTHON_PROGRAMS } from './program.ts';
 import { InstallSteps } from './install-steps.ts';
 import type { InstallStep, StepLimits } from './install-steps.ts';
-import { PYTHON_PROGRAMS } from './program.ts';
 import { installerFolders, installerWalls } from './confinement.ts';
 
 export interface InstallerOptions extends StepLimits {

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { findKernel } from '../../confinement/find-kernel.ts';
 import { launchOf } from '../../confinement/launch.ts';
-import { findPython } from './find-python.ts';
-import { PYTHON_PROGRAMS } from './program.ts';
+import { findPython, PYTHON_PROGRAMS } from './program.ts';
 import { installerFolders, installerWalls } from './confinement.ts';
 
 const ATTEMPTS = `import json, os, socket, subprocess, sys

@@ -1,5 +1,5 @@
 /** What callers hear of an answer, and of a call that has none. */
-import { KILLED_FOR_MEMORY } from './memory-kills.ts';
+import { KILLED_FOR_MEMORY } from './process.ts';
 import {
   bodyNotReadable,
   callerGone,

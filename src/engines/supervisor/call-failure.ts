@@ -1,5 +1,18 @@
 /** Why a call has no result, for whoever answers its caller. */
 import type { CodePlace } from '../../lib/code-place.ts';
+import {
+  bodyNotReadable,
+  callerGone,
+  codeError,
+  executionFailed,
+  executionTimeout,
+  invalidInput,
+  invalidResult,
+  outOfMemory,
+  overloaded,
+  processEnded,
+} from '../../lib/errors.ts';
+import { cutWords } from '../../lib/text.ts';
 
 /**
  * `thrown`: the code threw it; `invalid`: it says that the input is at fault; `unreadable`: the input is not JSON;
@@ -57,7 +70,7 @@ export const withoutUncaught = (reason: string): string =>
 export const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 10) / 100} s`;
 
 export const failed = (description: string): CallFailure => new CallFailure('failed', description);
-export const processEnded = (description: string): CallFailure => new CallFailure('ended', description);
+export const workerEnded = (description: string): CallFailure => new CallFailure('ended', description);
 export const passedLimit = (limitMs: number): CallFailure =>
   new CallFailure('timeout', `The call passed its time limit of ${seconds(limitMs)}`, { isOfOthers: true });
 export const loadPassedLimit = (limitMs: number): string =>
@@ -68,3 +81,24 @@ export const queueIsFull = (ko: string, waiting: number): CallFailure =>
   new CallFailure('busy', `${ko} has ${waiting} calls waiting already`);
 export const isStopping = (): CallFailure => new CallFailure('busy', 'it is stopping; try again later');
 export const isAbandoned = (): CallFailure => new CallFailure('gone', 'The client went away before its call began');
+
+export const wasUnloaded = (error: Error): boolean => error instanceof CallFailure && error.kind === 'unloaded';
+
+export function toServiceError(error: Error): Error {
+  if (!(error instanceof CallFailure)) return error;
+  const { kind, message, status, place } = error;
+  const words = cutWords(message);
+  if (kind === 'invalid' && status !== undefined) return invalidInput(words, status);
+  if (kind === 'unreadable')
+    return bodyNotReadable(
+      `The request body is not JSON: ${words.replace(/^SyntaxError: |^The body is not JSON: /, '')}`,
+    );
+  if (kind === 'busy') return overloaded(words);
+  if (kind === 'gone') return callerGone(message);
+  return (ERRORS[kind] ?? executionFailed)(words, { place });
+}
+
+const ERRORS: { readonly [Kind in FailureKind]?: typeof executionFailed } = {
+  ...{ thrown: codeError, invalid: codeError, unloaded: codeError },
+  ...{ timeout: executionTimeout, memory: outOfMemory, ended: processEnded, unwritable: invalidResult },
+};

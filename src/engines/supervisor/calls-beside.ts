@@ -2,17 +2,16 @@
  * Where calls run beside each other, one that passes its limit fails alone: its worker takes no more, what had begun there goes
  * on as long as it is alive, and what had not is given to another.
  */
-import { CallFailure, failed, isStopping, loadPassedLimit, passedLimit, processEnded } from './call-failure.ts';
+import type { Tally } from '../../lib/tally.ts';
+import { CallFailure, failed, isStopping, loadPassedLimit, passedLimit, workerEnded } from './call-failure.ts';
 import type { ProgramFailure } from './from-program.ts';
-import { KILLED_FOR_MEMORY } from './memory-kills.ts';
 import type { Conduct, PoolParts } from './pool.ts';
+import { KILLED_FOR_MEMORY } from './process.ts';
 import { answerTo } from './questions.ts';
 import type { Work } from './work.ts';
-import { withoutUncaught } from './worker.ts';
-import type { Worker } from './worker.ts';
 import type { Beside, Open } from './worker-context.ts';
-import type { WorkerLoss, WorkerLosses } from './worker-losses.ts';
 import { ifBlocked, residentBytes } from './worker-policy.ts';
+import { withoutUncaught, type Worker } from './worker.ts';
 
 export interface CallsBesideOptions extends Beside {
   /** Megabytes that the code may use, and what its process needs beside them. */
@@ -167,7 +166,7 @@ export class CallsBeside implements Conduct {
     // The code may have made up what had begun.
     const isHopeless = this.#endsInVain > this.#options.figures.mostEndsInVain;
     const isStopped = this.#parts.waiting.isClosed;
-    if (isHopeless || isStopped) for (const work of works) fail(work, isStopped ? isStopping() : processEnded(fault));
+    if (isHopeless || isStopped) for (const work of works) fail(work, isStopped ? isStopping() : workerEnded(fault));
     else this.#parts.waiting.takeBack(works);
   }
 
@@ -183,4 +182,24 @@ function fail(work: Work, failure: CallFailure): void {
   if (work.hasEnded) return;
   if (work.kind === 'load') work.endLoad(failure.message);
   else work.fail(() => failure);
+}
+
+/** Why a worker is lost: it ended, could not be started, passed a limit, was kept busy by a call, or wrote too much. */
+export const WORKER_LOSSES = ['ended', 'start-failed', 'timeout', 'blocked', 'memory', 'scratch', 'threads'] as const;
+export type WorkerLoss = (typeof WORKER_LOSSES)[number];
+
+/** Each worker is counted once, by what came first. */
+export class WorkerLosses {
+  readonly #counts: Tally<WorkerLoss>;
+  readonly #counted = new WeakSet<Worker>();
+
+  constructor(counts: Tally<WorkerLoss>) {
+    this.#counts = counts;
+  }
+
+  add(worker: Worker, why: WorkerLoss): void {
+    if (this.#counted.has(worker)) return;
+    this.#counted.add(worker);
+    this.#counts.add(why);
+  }
 }

@@ -1,5 +1,5 @@
 /** Where calls run one after the other, one that ends, falls silent, grows or passes a limit is ended with its process. */
-import { KILLED_FOR_MEMORY } from './memory-kills.ts';
+import { KILLED_FOR_MEMORY } from './process.ts';
 import { endedLoading, errorOf, isFromOutside, noTurn, sandboxEnded } from './answers.ts';
 import { nestedQuestionOf } from './from-program.ts';
 import type { AskedQuestion, ProgramFailure } from './from-program.ts';

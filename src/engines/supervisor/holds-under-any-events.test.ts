@@ -7,7 +7,7 @@ import { Simulation } from '../../../test/support/supervisor/simulation.ts';
 import { ProcessGroups } from '../javascript/process-groups.ts';
 import { Endpoint } from './endpoint.ts';
 import { Worker } from './worker.ts';
-import { Probation } from './probation.ts';
+import { Probation } from './exclusive-workers.ts';
 import { WaitingWork } from './waiting-work.ts';
 import { PendingCall } from './work.ts';
 import { Work } from './work.ts';

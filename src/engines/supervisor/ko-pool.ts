@@ -1,24 +1,23 @@
 /** One version of a knowledge object that has workers of its own: its endpoints, and the pool that runs them. */
+import { dirname, isAbsolute, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Tally } from '../../lib/tally.ts';
 import type { Network } from '../network/network.ts';
+import { NO_NETWORK, type NetworkAccess } from '../network/permission.ts';
 import type { EndpointCode, WorkerHome, WorkerProgram } from './adapter.ts';
 import { CallFailure, failed, hadNoTurn, isAbandoned, isStopping, queueIsFull } from './call-failure.ts';
+import { WorkerLosses, type WorkerLoss } from './calls-beside.ts';
 import type { Clock } from './clock.ts';
-import { Endpoint } from './endpoint.ts';
-import type { Words } from './endpoint.ts';
+import { Endpoint, type Words } from './endpoint.ts';
 import type { ProgramFailure } from './from-program.ts';
-import { KoNetwork } from './ko-network.ts';
 import { MAX_MESSAGE_CHARACTERS } from './messages.ts';
-import { withoutOwnPaths } from './own-paths.ts';
 import { policyFor } from './policy.ts';
 import { Pool } from './pool.ts';
 import type { ProcessEvents, Sandbox } from './process.ts';
 import type { Starts } from './starts.ts';
 import type { CallParts, Code } from './work.ts';
-import type { Worker } from './worker.ts';
-import { WorkerLosses } from './worker-losses.ts';
-import type { WorkerLoss } from './worker-losses.ts';
 import type { WorkerPolicy } from './worker-policy.ts';
+import type { Worker } from './worker.ts';
 
 export interface KoPoolOptions {
   readonly program: WorkerProgram;
@@ -255,3 +254,58 @@ const wordsOf = (clean: (text: string) => string): Words => ({
       retires: retire === true,
     }),
 });
+
+export class KoNetwork {
+  readonly #open: () => Promise<NetworkAccess> | undefined;
+  #access: NetworkAccess = NO_NETWORK;
+  #opening: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(network: Pick<Network, 'open'> | undefined, ko: string, codes: () => readonly EndpointCode[]) {
+    this.#open = () => network?.open(ko, codes);
+  }
+
+  get access(): NetworkAccess {
+    return this.#access;
+  }
+
+  open(): Promise<void> {
+    return (this.#opening ??= this.#openOnce().catch((thrown: unknown) => {
+      // The next endpoint tries again.
+      this.#opening = undefined;
+      throw thrown;
+    }));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    void this.#access[Symbol.asyncDispose]();
+  }
+
+  async #openOnce(): Promise<void> {
+    const opened = await this.#open();
+    if (opened === undefined) return;
+    this.#access = opened;
+    if (this.#isClosed) this.close();
+  }
+}
+
+/**
+ * What code said, for people who may not know where it lies on this machine: its paths become those of the knowledge object.
+ * @param scratch in which workers have theirs, in the folder of what is fetched and installed.
+ */
+export function withoutOwnPaths(text: string, codes: readonly EndpointCode[], scratch: string): string {
+  if (!text.includes('/')) return text;
+  let clean = text;
+  const strip = (folder: string): void => {
+    if (!isAbsolute(folder)) return;
+    for (const form of [`${pathToFileURL(folder).href}/`, `file://${folder}/`, `${folder}/`])
+      clean = clean.replaceAll(form, '');
+  };
+  for (const code of codes) {
+    for (const folder of [code.root, ...code.folders]) strip(folder);
+    clean = clean.replaceAll(code.file, relative(code.root, code.file));
+  }
+  strip(dirname(scratch));
+  return clean;
+}

@@ -2,24 +2,20 @@
 import { realClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { Network } from '../network/network.ts';
-import { neverStarted } from './never-started.ts';
-import { SandboxProcess } from './process.ts';
-import type { Command, ProcessEvents, Sandbox } from './process.ts';
+import { WORKER_LOSSES, type WorkerLoss } from './calls-beside.ts';
+import { neverStarted, SandboxProcess, type Command, type ProcessEvents, type Sandbox } from './process.ts';
+import { checkThreads, ScratchFolders } from './scratch-folders.ts';
 import { Starts } from './starts.ts';
 import type { Kernel } from '../../confinement/walls.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { Tally } from '../../lib/tally.ts';
 import type { EngineFigures } from '../engine.ts';
 import { codeOf } from './packages/errors.ts';
-import { checkThreads } from './check-threads.ts';
 import { KoPool } from './ko-pool.ts';
 import type { KoPoolOptions } from './ko-pool.ts';
 import { workerPolicy } from './worker-policy.ts';
 import type { WorkerPolicy } from './worker-policy.ts';
-import { ScratchFolders } from './scratch-folders.ts';
 import type { WorkerHome, WorkerProgram } from './adapter.ts';
-import { WORKER_LOSSES } from './worker-losses.ts';
-import type { WorkerLoss } from './worker-losses.ts';
 
 export interface WorkerLimits {
   readonly bodyLimit: number;

@@ -1,19 +1,23 @@
 /** One child process with code in it that nobody trusts: started with as little as it needs, and ended by SIGKILL only. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import {
+  existsSync,
+  readFileSync,
+  readdirSync,
+  writeFileSync,
+  closeSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
-import { Duplex } from 'node:stream';
-import type { Readable } from 'node:stream';
-import { BegunFile } from './begun-file.ts';
-import { GroupGuard } from './group-guard.ts';
-import { KILLED_FOR_MEMORY, memoryKills } from './memory-kills.ts';
-import { FrameReader, OddFrame, TextFrameReader, frame } from './frames.ts';
-import type { OnFrame } from './frames.ts';
-import { launchOf } from '../../confinement/launch.ts';
-import type { Program } from '../../confinement/launch.ts';
-import { NO_WALLS } from '../../confinement/walls.ts';
-import type { Kernel, Walls } from '../../confinement/walls.ts';
+import { join } from 'node:path';
+import { Duplex, type Readable } from 'node:stream';
+import { launchOf, type Program } from '../../confinement/launch.ts';
+import { NO_WALLS, type Kernel, type Walls } from '../../confinement/walls.ts';
+import { FrameReader, OddFrame, TextFrameReader, frame, type OnFrame } from './frames.ts';
 
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
@@ -305,4 +309,101 @@ const silence = (): Duplex => new Duplex({ read: () => undefined, write: (_chunk
 function mainLine(said: string): string {
   const lines = said.trim().split('\n');
   return lines.find((line) => /^\w*(Error|FATAL)/.test(line)) ?? lines.at(0) ?? '';
+}
+
+/** As much as a worker maps into its memory, with room for its own use. */
+const BYTES = 16;
+/** Of the number, which is below 2^48. */
+const NUMBER_BYTES = 6;
+
+/** The number of the last call that a worker began. */
+export class BegunFile {
+  readonly descriptor: number;
+
+  /** The file has no name afterwards. */
+  constructor(folder: string) {
+    const path = join(folder, `begun-${randomUUID()}`);
+    this.descriptor = openSync(path, 'wx+', 0o600);
+    unlinkSync(path);
+    // On a disk that is full this fails, and not what the worker writes there later.
+    writeSync(this.descriptor, Buffer.alloc(BYTES));
+  }
+
+  /** Once: gives the number. */
+  close(): number {
+    const bytes = Buffer.alloc(BYTES);
+    readSync(this.descriptor, bytes, 0, BYTES, 0);
+    closeSync(this.descriptor);
+    return bytes.readUIntLE(0, NUMBER_BYTES);
+  }
+}
+
+const SHELL = '/bin/sh';
+/** Waits for the end of a pipe that the activator alone holds; a signal for the group of the activator is not for it. */
+const SCRIPT = `trap '' INT TERM HUP; read -r _; kill -KILL "-$0"`;
+
+/** A shell of one megabyte, which watches over one group. */
+export class GroupGuard implements Disposable {
+  readonly #end: () => void;
+
+  constructor(group: number) {
+    const shell = spawn(SHELL, ['-c', SCRIPT, String(group)], {
+      env: {},
+      cwd: '/',
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    });
+    // Where there is no shell, nobody watches.
+    shell.on('error', () => undefined);
+    shell.stdin.on('error', () => undefined);
+    shell.unref();
+    this.#end = () => shell.kill('SIGKILL');
+  }
+
+  /** The group has ended, and its number may be that of another. */
+  [Symbol.dispose](): void {
+    this.#end();
+  }
+}
+
+/** Behind the signal, in the reason for the end of such a process. */
+export const KILLED_FOR_MEMORY = 'the kernel ended it, since no memory was left';
+
+/** How many processes the kernel has ended for want of memory, of the machine or of a container; 0 where it does not tell. */
+export function memoryKills(file = '/proc/vmstat'): number {
+  try {
+    return Number(/^oom_kill (\d+)$/m.exec(readFileSync(file, 'latin1'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+export interface NeverStarted {
+  readonly pid: undefined;
+  readonly alive: boolean;
+  send(): void;
+  write(): void;
+  kill(): void;
+  lowerPriority(): void;
+  memory(): number;
+  processorTime(): number;
+}
+
+/** The next start is tried after a pause, as where a program cannot be started. */
+export function neverStarted(events: Pick<ProcessEvents, 'onExit'>, reason: string): NeverStarted {
+  let alive = true;
+  setImmediate(() => {
+    // What is given to it from then on would be lost.
+    alive = false;
+    events.onExit(reason);
+  });
+  const nothing = (): void => undefined;
+  const none = (): number => 0;
+  return {
+    get alive() {
+      return alive;
+    },
+    ...{ pid: undefined, send: nothing, write: nothing, kill: nothing },
+    ...{ lowerPriority: nothing, memory: none, processorTime: none },
+  };
 }

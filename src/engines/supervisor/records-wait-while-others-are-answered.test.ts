@@ -5,7 +5,7 @@ import type { RecordsAnswer } from '../records.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Pool } from './pool.ts';
 import { endpointWith } from '../../../test/support/supervisor/endpoints.ts';
-import { UNANSWERED_MS } from './unanswered-limit.ts';
+import { UNANSWERED_MS } from './waiting-work.ts';
 import { FakeClock } from '../../../test/support/supervisor/fake-clock.ts';
 import { FakeSandbox } from '../../../test/support/supervisor/fake-sandbox.ts';
 

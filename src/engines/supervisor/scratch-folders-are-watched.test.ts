@@ -4,8 +4,7 @@ import { chmod, mkdir, readdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { removeTree } from './remove-tree.ts';
-import { ScratchFolders } from './scratch-folders.ts';
+import { removeTree, ScratchFolders } from './scratch-folders.ts';
 
 const MB = 2 ** 20;
 const policy = { scratchBytes: 2 * MB, scratchFiles: 10 };

@@ -1,13 +1,12 @@
 /** The folders in which workers may write, one for each: made with it, watched, and removed after it. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
-import { lstat, opendir, readdir } from 'node:fs/promises';
+import { mkdirSync, rmSync, readFileSync } from 'node:fs';
+import { lstat, opendir, readdir, chmod, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { mapBounded } from '../../lib/fair-queue.ts';
 import { uptime } from '../../lib/time.ts';
 import { codeOf } from './packages/errors.ts';
-import { removeTree } from './remove-tree.ts';
 import type { WorkerPolicy } from './worker-policy.ts';
 
 /** Times as long as the last look took: thousands of small files must not keep the service busy. */
@@ -149,4 +148,67 @@ async function bytesOf(files: readonly string[]): Promise<number> {
     blocks += found?.blocks ?? 0;
   });
   return blocks * BLOCK_BYTES;
+}
+
+/** Behind the name of the program, which is in brackets and may hold any character. */
+const NUMBER_OF_THREADS = 17;
+
+/** Tells of processes that have more threads than they may. */
+export function checkThreads(
+  pids: readonly number[],
+  most: number,
+  onTooMany: (pid: number, reason: string) => void,
+): void {
+  for (const pid of pids)
+    if (threadsOf(pid) > most) onTooMany(pid, `The knowledge object started more than ${most} threads`);
+}
+
+/** 0 where the system does not tell, or the process has ended. */
+function threadsOf(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ');
+    return Number(fields?.[NUMBER_OF_THREADS] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+const OPEN = 0o700;
+
+/** Once nothing writes there any more. */
+export async function removeTree(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true });
+  } catch {
+    await flatten(folder);
+    await rmdir(folder);
+  }
+}
+
+/** Folders are brought up to the first, so that all paths stay short, until it is empty. */
+async function flatten(folder: string): Promise<void> {
+  await chmod(folder, OPEN);
+  const raise = async (path: string): Promise<void> => {
+    // Who moves a folder must be able to write in it.
+    await chmod(path, OPEN);
+    await rename(path, join(folder, randomUUID()));
+  };
+  const removeOne = async (path: string): Promise<void> => {
+    await chmod(path, OPEN);
+    await forEach(path, raise);
+    await rmdir(path);
+  };
+  while ((await forEach(folder, removeOne)) > 0);
+}
+
+/** Removes what is no folder, and gives how many folders there were. */
+async function forEach(folder: string, work: (path: string) => Promise<void>): Promise<number> {
+  const folders = [];
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) folders.push(path);
+    else await unlink(path);
+  }
+  for (const path of folders) await work(path);
+  return folders.length;
 }

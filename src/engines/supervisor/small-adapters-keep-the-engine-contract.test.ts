@@ -5,7 +5,7 @@ import { ownWorkers } from '../../../test/conformance/workers-host.ts';
 import { findKernel } from '../../confinement/find-kernel.ts';
 import { workerWalls } from '../node/confinement.ts';
 import { workerWalls as pythonWalls } from '../python/confinement.ts';
-import { findPython } from '../python/find-python.ts';
+import { findPython } from '../python/program.ts';
 import type { Adapter, WorkerHome } from './adapter.ts';
 import type { Command } from './process.ts';
 

@@ -2,15 +2,13 @@
 import { loadPassedLimit } from './call-failure.ts';
 import type { Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { LargeBodies, Probation } from './exclusive-workers.ts';
+import { byCostEstimate, type Policy } from './policy.ts';
 import type { SharedWorkers } from './shared-workers.ts';
+import type { Starts } from './starts.ts';
+import { Work, type PendingCall } from './work.ts';
 import type { WorkerContext } from './worker-context.ts';
 import type { Workers } from './workers.ts';
-import type { LargeBodies } from './large-bodies.ts';
-import { byCostEstimate } from './policy.ts';
-import type { Policy } from './policy.ts';
-import type { Probation } from './probation.ts';
-import { Work } from './work.ts';
-import type { PendingCall } from './work.ts';
 
 /** Batches of one endpoint on their way to each shared worker: the next is there when one is answered. */
 const BATCHES_IN_FLIGHT = 2;
@@ -209,4 +207,36 @@ function apart(call: PendingCall): PendingCall[] {
     left = others;
   }
   return all;
+}
+
+/** Milliseconds beyond its limit for which a record waits while none is answered: its process may end, start and load again meanwhile. */
+export const UNANSWERED_MS = 30_000;
+
+export class UnansweredLimit {
+  readonly #clock: Clock;
+  readonly #starts: Pick<Starts, 'areHopeless'>;
+  #answered: number;
+
+  constructor(clock: Clock, starts: Pick<Starts, 'areHopeless'>) {
+    this.#clock = clock;
+    this.#starts = starts;
+    this.#answered = clock.now();
+  }
+
+  /** Some call has its answer. */
+  onAnswer(): void {
+    this.#answered = this.#clock.now();
+  }
+
+  /** This process itself stood still: nothing could be answered meanwhile. */
+  forgive(milliseconds: number): void {
+    this.#answered += milliseconds;
+  }
+
+  /** Calls that came until then, of an endpoint with such a limit, get no turn any more. Where no process starts, they wait as long as any call. */
+  lost({ limit }: { readonly limit: number }): number {
+    const longest = limit + (this.#starts.areHopeless ? 0 : UNANSWERED_MS);
+    const now = this.#clock.now();
+    return now - this.#answered > longest ? now - longest : -Infinity;
+  }
 }

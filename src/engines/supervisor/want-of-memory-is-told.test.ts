@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../test/support/random.ts';
 import { Tally } from '../../lib/tally.ts';
-import { KILLED_FOR_MEMORY } from './memory-kills.ts';
+import { KILLED_FOR_MEMORY } from './process.ts';
 import { FakeClock } from '../../../test/support/supervisor/fake-clock.ts';
 import { sandboxEnded } from './answers.ts';
 import { REMOVALS } from './calls-in-turn.ts';

@@ -4,8 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { memoryKills } from './memory-kills.ts';
-import { SandboxProcess } from './process.ts';
+import { memoryKills, SandboxProcess } from './process.ts';
 import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 import type { NetworkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 

@@ -1,9 +1,7 @@
-import type { ExclusiveWorkers } from './exclusive-workers.ts';
+import { type ExclusiveWorkers, LargeBodies, Probation } from './exclusive-workers.ts';
 import { SharedWorkers } from './shared-workers.ts';
 import type { Worker } from './worker.ts';
 import type { WorkerContext } from './worker-context.ts';
-import { LargeBodies } from './large-bodies.ts';
-import { Probation } from './probation.ts';
 
 /** All workers of a pool. */
 export class Workers {

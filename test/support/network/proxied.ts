@@ -10,10 +10,12 @@ import { connect as connectTls } from 'node:tls';
 import { parseHostPort } from '../../../src/lib/host-port.ts';
 import type { HostPort } from '../../../src/lib/host-port.ts';
 import { KoProxy } from '../../../src/engines/network/ko-proxy.ts';
-import { NETWORK_LIMITS } from '../../../src/engines/network/limits.ts';
-import type { NetworkLimits } from '../../../src/engines/network/limits.ts';
-import type { NetworkPermission } from '../../../src/engines/network/permission.ts';
-import type { Refusal } from '../../../src/engines/network/refusal.ts';
+import {
+  NETWORK_LIMITS,
+  type NetworkLimits,
+  type NetworkPermission,
+  type Refusal,
+} from '../../../src/engines/network/permission.ts';
 import { Resolver } from '../../../src/engines/network/resolve.ts';
 import type { Lookup } from '../../../src/engines/network/resolve.ts';
 

@@ -17,9 +17,8 @@ import {
 import { Cache } from '../../../src/engines/supervisor/packages/cache.ts';
 import { SandboxProcess } from '../../../src/engines/supervisor/process.ts';
 import { KoPools } from '../../../src/engines/supervisor/ko-pools.ts';
-import { findPython } from '../../../src/engines/python/find-python.ts';
+import { findPython, pythonWorkers } from '../../../src/engines/python/program.ts';
 import { PythonInstaller } from '../../../src/engines/python/installer.ts';
-import { pythonWorkers } from '../../../src/engines/python/program.ts';
 
 export interface PythonCode extends AsyncDisposable {
   /** The cache folder; `wheels` in it is the only index of packages. */

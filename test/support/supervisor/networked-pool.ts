@@ -11,10 +11,8 @@ import type { NetworkPermission } from '../../../src/engines/network/permission.
 import type { Clock } from '../../../src/engines/supervisor/clock.ts';
 import type { Command } from '../../../src/engines/supervisor/process.ts';
 import type { Kernel } from '../../../src/confinement/walls.ts';
-import { nodeWorkers } from '../../../src/engines/node/program.ts';
-import { prepareProgram } from '../../../src/engines/node/program-files.ts';
-import { findPython } from '../../../src/engines/python/find-python.ts';
-import { pythonWorkers } from '../../../src/engines/python/program.ts';
+import { nodeWorkers, prepareProgram } from '../../../src/engines/node/program.ts';
+import { findPython, pythonWorkers } from '../../../src/engines/python/program.ts';
 import type { WorkerPolicy } from '../../../src/engines/supervisor/worker-policy.ts';
 import { KoPools } from '../../../src/engines/supervisor/ko-pools.ts';
 import type { PoolOptions } from '../../../src/engines/supervisor/ko-pools.ts';

@@ -3,7 +3,7 @@ import { FakeSandbox } from './fake-sandbox.ts';
 import type { Environment } from './fake-sandbox.ts';
 import { NO_FAULTS, conditionsOf, startUnder } from './simulated-endpoints.ts';
 import type { Conditions } from './simulated-endpoints.ts';
-import { LARGE_PROCESSES, LARGE_RUNNING } from '../../../src/engines/supervisor/large-bodies.ts';
+import { LARGE_PROCESSES, LARGE_RUNNING } from '../../../src/engines/supervisor/exclusive-workers.ts';
 import { quarantineProcesses } from '../../../src/engines/supervisor/policy.ts';
 import type { Policy } from '../../../src/engines/supervisor/policy.ts';
 import type { ProcessEvents } from '../../../src/engines/supervisor/process.ts';

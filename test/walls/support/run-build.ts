@@ -6,9 +6,8 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { findPython } from '../../../src/engines/python/find-python.ts';
+import { findPython, PYTHON_PROGRAMS } from '../../../src/engines/python/program.ts';
 import { InstallerProcess } from '../../../src/engines/python/installer-process.ts';
-import { PYTHON_PROGRAMS } from '../../../src/engines/python/program.ts';
 import { packageFiles } from '../../runtimes/support/python-package.ts';
 import type { Target } from './attempt.ts';
 import { kernelOf } from './modes.ts';

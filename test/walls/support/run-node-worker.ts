@@ -6,8 +6,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { nodeWorkers } from '../../../src/engines/node/program.ts';
-import { prepareProgram } from '../../../src/engines/node/program-files.ts';
+import { nodeWorkers, prepareProgram } from '../../../src/engines/node/program.ts';
 import type { Target } from './attempt.ts';
 import { koffiPath } from './koffi.ts';
 import { kernelOf } from './modes.ts';

@@ -5,8 +5,7 @@
  */
 import { copyFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { findPython } from '../../../src/engines/python/find-python.ts';
-import { PYTHON_PROGRAMS, pythonWorkers } from '../../../src/engines/python/program.ts';
+import { findPython, PYTHON_PROGRAMS, pythonWorkers } from '../../../src/engines/python/program.ts';
 import type { Target } from './attempt.ts';
 import { kernelOf } from './modes.ts';
 import type { Mode } from './modes.ts';

@@ -3,7 +3,7 @@
  * code is checked in contexts of one isolate, which nobody calls; for calls each endpoint has an isolate of its own.
  */
 import ivm from 'isolated-vm';
-import type { LoadRequest } from '../load-request.ts';
+import type { LoadRequest } from '../code-files.ts';
 import { compileBoot } from './boot.ts';
 import { Realm, failureOf } from './realm.ts';
 import type { Host } from './realm.ts';

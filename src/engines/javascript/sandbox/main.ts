@@ -5,7 +5,7 @@
 import ivm from 'isolated-vm';
 import { answers, kinds, MAX_ID_CHARACTERS, MAX_MESSAGE_CHARACTERS } from '../../supervisor/messages.ts';
 import type { Failure, Question } from '../../supervisor/messages.ts';
-import type { Found, LoadRequest } from '../load-request.ts';
+import type { Found, LoadRequest } from '../code-files.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
 import { layLastWall } from '../../../confinement/close-behind.js';
 import { compileBoot } from './boot.ts';

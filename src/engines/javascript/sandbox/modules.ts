@@ -1,6 +1,6 @@
 /** Links the modules of one endpoint, and finds files for what code asks. */
 import type ivm from 'isolated-vm';
-import type { LoadRequest } from '../load-request.ts';
+import type { LoadRequest } from '../code-files.ts';
 import { JSON_FILE, TYPESCRIPT, candidatesFor, isRelative, pathOf } from '../relative-imports.ts';
 
 /** Compiles and links the entry with all that it imports. @throws Error with a sentence for the author of the KO. */

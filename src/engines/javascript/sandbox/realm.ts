@@ -3,7 +3,7 @@ import ivm from 'isolated-vm';
 import { placeIn } from '../stack-place.ts';
 import { failureLine, MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS } from '../../supervisor/messages.ts';
 import type { Failure } from '../../supervisor/messages.ts';
-import type { LoadRequest } from '../load-request.ts';
+import type { LoadRequest } from '../code-files.ts';
 import { findFile, linkModules, sourceOf } from './modules.ts';
 
 /** Answers what code asks while it runs; see `guest.js`. */

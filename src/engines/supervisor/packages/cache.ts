@@ -24,7 +24,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { removeTree } from '../remove-tree.ts';
+import { removeTree } from '../scratch-folders.ts';
 import { codeOf } from './errors.ts';
 
 export const digestOf = (...parts: readonly (string | Buffer)[]): string => {

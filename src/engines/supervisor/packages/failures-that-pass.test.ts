@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { activationFailed } from './errors.ts';
-import { installFailure } from './install-failure.ts';
+import { activationFailed, installFailure } from './errors.ts';
 
 const MAY_PASS = [
   'Installing packages failed: code ECONNREFUSED\nsyscall connect\nFetchError: request to http://registry.example/luxon failed',

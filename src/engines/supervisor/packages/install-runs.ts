@@ -1,10 +1,10 @@
 /** Runs the programs that fetch and build packages, behind their walls and within limits. */
-import { OddFrame } from '../frames.ts';
-import { SandboxProcess } from '../process.ts';
-import type { Command } from '../process.ts';
+import { readFile, readdir } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Kernel } from '../../../confinement/walls.ts';
 import { seconds } from '../call-failure.ts';
-import { groupHasEnded } from './group-end.ts';
+import { OddFrame } from '../frames.ts';
+import { SandboxProcess, type Command } from '../process.ts';
 
 /** Looks at what a program writes, and ends it where that is too much; resolves its `stop` after the last look. */
 export type Watch = (end: (problem: string) => void) => { stop(): Promise<void> };
@@ -91,3 +91,36 @@ export class InstallRuns {
     for (const child of this.#running) child.kill();
   }
 }
+
+const LOOK_MS = 20;
+const PATIENCE_MS = 30_000;
+
+/** @returns whether none of them runs any more. */
+export async function groupHasEnded(group: number): Promise<boolean> {
+  for (const late = performance.now() + PATIENCE_MS; await isRunning(group); await pause(LOOK_MS))
+    if (performance.now() > late) return false;
+  return true;
+}
+
+async function isRunning(group: number): Promise<boolean> {
+  try {
+    process.kill(-group, 0);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  // What has ended counts until its parent asks, and that may never do.
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const running = await Promise.all(pids.map((pid) => isIn(group, pid)));
+  return running.includes(true);
+}
+
+async function isIn(group: number, pid: string): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+  const [state = 'X', , itsGroup] = status.slice(status.lastIndexOf(')') + 2).split(' ');
+  return Number(itsGroup) === group && !'ZX'.includes(state);
+}
+
+/** What one installation may take of the disk, for every engine; counted while it is written. */
+export const INSTALL_LIMITS = { bytes: 4 * 2 ** 30, files: 200_000 } as const;
+
+export type InstallLimits = { readonly [Limit in keyof typeof INSTALL_LIMITS]: number };

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
-import { removeTree } from '../remove-tree.ts';
+import { removeTree } from '../scratch-folders.ts';
 import { Trees } from './trees.ts';
 
 const MB = 2 ** 20;

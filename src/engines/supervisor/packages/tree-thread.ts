@@ -7,7 +7,7 @@ import { readSync, readlinkSync, symlinkSync, writeSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
-import type { InstallLimits } from './install-limits.ts';
+import type { InstallLimits } from './install-runs.ts';
 
 export interface TreeJob {
   readonly from: string;

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { LimitedThread } from '../../../lib/limited-thread.ts';
 import { activationFailed } from './errors.ts';
-import type { InstallLimits } from './install-limits.ts';
+import type { InstallLimits } from './install-runs.ts';
 import type { TreeAnswer, TreeJob } from './tree-thread.ts';
 
 const MEMORY_MB = 256;
