@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
+import { escapeForMessage } from '../../src/lib/text.ts';
 import type { ListedEndpoint, ListedKo } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { connect, type RemoteOptions, withRemoteOptions } from '../lib/remote.ts';

@@ -3,12 +3,12 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { runtimesFor } from '../../src/check/activate-sources.ts';
+import { activationProblems, type Trial, tryExamples } from '../../src/check/check-knowledge-object.ts';
 import { foreignEngines } from '../../src/check/engines.ts';
 import { type Finding, sorted } from '../../src/check/findings.ts';
 import { inspect } from '../../src/check/inspect.ts';
 import { LocalActivator } from '../../src/check/local-activator.ts';
 import type { ExampleResult } from '../../src/check/run-examples.ts';
-import { activationProblems, type Trial, tryExamples } from '../../src/check/try-knowledge-object.ts';
 import type { Context } from '../lib/context.ts';
 import { ioFailure, usageFailure } from '../lib/exit.ts';
 import {

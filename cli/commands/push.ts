@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { activateSources, runtimesFor } from '../../src/check/activate-sources.ts';
-import { type Checked, checkKnowledgeObject } from '../../src/check/check-knowledge-object.ts';
-import { activationProblem } from '../../src/check/compile.ts';
+import { activationProblem, type Checked, checkKnowledgeObject } from '../../src/check/check-knowledge-object.ts';
 import { examineAll } from '../../src/check/examine.ts';
 import { inspectAll, type Inspection } from '../../src/check/inspect.ts';
 import { type KoSource, placeIn } from '../../src/check/ko-source.ts';
-import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
+import { escapeForMessage } from '../../src/lib/text.ts';
 import type { ActivatorClient, ListedEndpoint } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { CommandFailure, EXIT, type ExitCode, usageFailure } from '../lib/exit.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import { fieldsOf } from '../../src/lib/json.ts';
+import { escapeForMessage } from '../../src/lib/text.ts';
 import { type ActivatorClient, notThere } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, type ExitCode } from '../lib/exit.ts';

@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { activateSources, runtimesFor } from '../../src/check/activate-sources.ts';
+import { activationProblems, type Trial } from '../../src/check/check-knowledge-object.ts';
 import { foreignEngines } from '../../src/check/engines.ts';
 import { brokenExamples } from '../../src/check/examine.ts';
 import { type Finding, problem, sorted } from '../../src/check/findings.ts';
 import { inspectAll, type Inspection } from '../../src/check/inspect.ts';
 import type { KoSource } from '../../src/check/ko-source.ts';
 import { type ExampleResult, runExamples } from '../../src/check/run-examples.ts';
-import { activationProblems, type Trial } from '../../src/check/try-knowledge-object.ts';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
 import { mapBounded } from '../../src/lib/fair-queue.ts';

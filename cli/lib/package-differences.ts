@@ -2,8 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import { type KoSource, readSource } from '../../src/check/ko-source.ts';
-import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
+import { escapeForMessage } from '../../src/lib/text.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface FileDifference {

@@ -1,5 +1,5 @@
 /** What an activator says of endpoints, for people. */
-import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
+import { escapeForMessage } from '../../src/lib/text.ts';
 import type { ListedEndpoint } from './client.ts';
 import type { Terminal } from './terminal.ts';
 

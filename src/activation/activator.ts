@@ -5,12 +5,11 @@
 import type { Logger } from 'pino';
 import { engineName } from '../engines/table.ts';
 import { type KoId, koKey, type KoName, parseKoId } from '../knowledge-object/id.ts';
+import { Backoff } from '../lib/backoff.ts';
 import { koNotFound, messageOf, overloaded } from '../lib/errors.ts';
 import { FairQueue } from '../lib/fair-queue.ts';
 import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
-import type { ActiveKos, ListedKo } from './active-kos.ts';
-import { type ChangeOutcome, outcomeOf } from './became-active.ts';
 import { EndpointSet, type LoadFailure } from './endpoint-set.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type ActivationObserver, type FailedActivation, FailedEndpoints } from './failed-endpoints.ts';
@@ -19,8 +18,7 @@ import { KoLoader, type KoLoaderOptions } from './ko-loader.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 import { hasAlternative, unreadOf } from './loading.ts';
 import { ActivationQueue, asDeclared, EndpointMaker, makeEndpoints, type MakingParts } from './make-endpoints.ts';
-import { Retries } from './retries.ts';
-import { type About, selectionOf } from './selection.ts';
+import { type About, type ActiveKos, type ChangeOutcome, type ListedKo, outcomeOf, selectionOf } from './selection.ts';
 
 export type Change = 'reload' | 'refresh';
 
@@ -331,5 +329,74 @@ export class Activator implements Disposable {
     this.#queue.remove(endpoint);
     this.#failed.remove(endpoint);
     endpoint.dispose();
+  }
+}
+
+// Tries again what failed for a reason that passes, less and less often, until it is over.
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+interface RetriesOptions {
+  /** True while there is something to try again. */
+  readonly isPending: () => boolean;
+  /** Tries it. What it rejects with counts as one more failure. */
+  readonly attempt: () => Promise<void>;
+  readonly onError: (thrown: unknown) => void;
+}
+
+class Retries {
+  readonly #options: RetriesOptions;
+  readonly #backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  /** When the last attempt ended, in milliseconds of `performance.now()`. */
+  #ended = -Infinity;
+  #disposed = false;
+
+  constructor(options: RetriesOptions) {
+    this.#options = options;
+  }
+
+  /** To be called after each change of what is loaded. */
+  watch(): void {
+    if (this.#disposed || this.#running !== undefined) return;
+    if (!this.#options.isPending()) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      this.#backoff.reset();
+      return;
+    }
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => void this.#run(), this.#backoff.next()).unref();
+  }
+
+  /** Tries at once, but for callers that ask again and again; those at the same time share one attempt. */
+  async now(): Promise<void> {
+    if (this.#running === undefined && performance.now() - this.#ended < FIRST_PAUSE_MS) return;
+    await this.#run();
+  }
+
+  get isDisposed(): boolean {
+    return this.#disposed;
+  }
+
+  dispose(): void {
+    this.#disposed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #run(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running ??= this.#options
+      .attempt()
+      .catch(this.#options.onError)
+      .finally(() => {
+        this.#running = undefined;
+        this.#ended = performance.now();
+        this.watch();
+      });
+    return this.#running;
   }
 }

@@ -2,16 +2,14 @@
  * Rule 2 of the specification: "a KO whose metadata ids, endpoint path/method or code location disagree between its
  * metadata, service descriptor and deployment descriptor does not run."
  */
-import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import type { Engine } from '../engines/engine.ts';
-import { isEndpointPart, koKey, parseArk, parseKoId } from '../knowledge-object/id.ts';
-import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
+import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import type { Service } from '../knowledge-object/descriptors/service.ts';
-import { metadataProblem } from '../knowledge-object/metadata.ts';
-import type { KoMetadata } from '../knowledge-object/metadata.ts';
+import { isEndpointPart, koKey, parseArk, parseKoId } from '../knowledge-object/id.ts';
+import { type KoMetadata, metadataProblem } from '../knowledge-object/metadata.ts';
 import { plainAtId } from '../knowledge-object/places.ts';
 import type { PackageProblem } from '../lib/errors.ts';
-import { MAX_URL_CHARACTERS, someOf, withoutEndSlashes } from '../lib/text.ts';
+import { escapeForMessage, MAX_URL_CHARACTERS, someOf, withoutEndSlashes } from '../lib/text.ts';
 import { missingArtifact } from '../shelf/import/check-package.ts';
 import type { LoadedKo, LoadedService } from './loaded-ko.ts';
 

@@ -6,14 +6,14 @@ import { METADATA_FILE } from '../knowledge-object/metadata.ts';
 import { messageOf, type ServiceError } from '../lib/errors.ts';
 import { mapBounded } from '../lib/fair-queue.ts';
 import type { Verdict } from '../shelf/package/signatures/verdict.ts';
-import type { SharedShelf } from '../shelf/store/stored-shelf.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
-import type { ActiveKos, ListedKo } from './active-kos.ts';
+import type { SharedShelf } from '../shelf/store/stored-shelf.ts';
 import { disagreementIn } from './agreement.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { isTransient, LoadedKo } from './loaded-ko.ts';
 import { type Declared, declaredBy, type Loading, saysNothingOfTheKo } from './loading.ts';
+import type { ActiveKos, ListedKo } from './selection.ts';
 
 type PackagesOfActive = Pick<SharedShelf, 'find' | 'openPackage'>;
 

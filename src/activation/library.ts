@@ -7,11 +7,16 @@ import { ActivationFailure, type Executor } from '../engines/engine.ts';
 import { SERVICE_FILE } from '../knowledge-object/deployed-services.ts';
 import type { Deployment, DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import { parseService } from '../knowledge-object/descriptors/service.ts';
-import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
 import type { KoId } from '../knowledge-object/id.ts';
-import { isFunctionName, libraryEngine } from '../knowledge-object/libraries.ts';
-import { type KoMetadata, METADATA_FILE, metadataProblem } from '../knowledge-object/metadata.ts';
+import {
+  isFunctionName,
+  type KoMetadata,
+  libraryEngine,
+  METADATA_FILE,
+  metadataProblem,
+} from '../knowledge-object/metadata.ts';
 import { messageOf } from '../lib/errors.ts';
+import { escapeForMessage } from '../lib/text.ts';
 import { uptime } from '../lib/time.ts';
 import type { LoadedService } from './loaded-ko.ts';
 

@@ -1,12 +1,11 @@
 /** Makes the endpoints of a change, and those that its libraries turn out to have. */
 import type { Engines } from '../engines/engine-registry.ts';
 import { uptime } from '../lib/time.ts';
-import type { ActiveKos } from './active-kos.ts';
 import { endpointDisagreement, engineProblem, koDisagreement, timeoutProblem } from './agreement.ts';
 import { Endpoint } from './endpoint.ts';
 import type { LoadedKo, LoadedService } from './loaded-ko.ts';
 import { type Declared, declaredBy, idOf, newestVersions } from './loading.ts';
-import { decidedSoon } from './selection.ts';
+import { type ActiveKos, decidedSoon } from './selection.ts';
 
 // Activates endpoints, some at a time, those first that a caller waits for.
 

@@ -3,15 +3,14 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, posix, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
 import { METADATA_FILE } from '../knowledge-object/metadata.ts';
 import { importRefused, messageOf, ServiceError } from '../lib/errors.ts';
-import { withoutEndSlashes } from '../lib/text.ts';
-import { DEFAULT_PACKAGE_LIMITS, type Archive } from '../shelf/archive/archive.ts';
+import { escapeForMessage, withoutEndSlashes } from '../lib/text.ts';
+import { type Archive, DEFAULT_PACKAGE_LIMITS } from '../shelf/archive/archive.ts';
 import { openArchive } from '../shelf/archive/open-archive.ts';
 import { packageRoot } from '../shelf/import/import-zip.ts';
 import { Unavailable } from './findings.ts';
-import { listPackageFiles, type FolderFile, type FolderListing, type LeftOut } from './package-files.ts';
+import { type FolderFile, type FolderListing, type LeftOut, listPackageFiles } from './package-files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export interface KoSource extends AsyncDisposable {

@@ -1,25 +1,24 @@
 /** The configuration of the service: grouped, typed, and frozen once it is read. */
 import { resolve } from 'node:path';
 import { WALLS_MODES, type WallsMode } from '../confinement/walls.ts';
-import { ISOLATIONS, type Isolation } from '../engines/javascript/process-groups.ts';
+import { type Isolation, ISOLATIONS } from '../engines/javascript/process-groups.ts';
 import type { NetworkPermission, NetworkPermissions } from '../engines/network/permission.ts';
+import { RUNTIME_NAMES } from '../engines/table.ts';
 import { ANONYMOUS_LEVELS, type AnonymousLevel } from '../identity/identity.ts';
 import type { OauthOptions } from '../identity/login.ts';
-import { RUNTIME_NAMES } from '../engines/table.ts';
-import { VALIDATION_MODES, type ValidationMode } from '../knowledge-object/validation-mode.ts';
+import { VALIDATION_MODES, type ValidationMode } from '../knowledge-object/descriptors/deployment.ts';
 import { startRefused } from '../lib/errors.ts';
-import { isSameHostPort, parseHostPort, STANDARD_PORT, type HostPort } from '../lib/host-port.ts';
+import { type HostPort, isSameHostPort, parseHostPort, STANDARD_PORT } from '../lib/host-port.ts';
 import { Secret } from '../lib/secret.ts';
 import type { PackageLimits } from '../shelf/archive/archive.ts';
-import { toProxyTrust, type ProxyTrust } from './proxy-trust.ts';
-import { changedSettings, type ChangedSetting, type RawSettings } from './read-settings.ts';
 import { oauthOf } from './oauth-settings.ts';
+import { type ProxyTrust, toProxyTrust } from './proxy-trust.ts';
+import { type ChangedSetting, changedSettings, type RawSettings } from './read-settings.ts';
 import { RETIRED_SETTINGS } from './retired-settings.ts';
 import { readKey, readPassword } from './secret-file.ts';
-import type { Setting } from './setting.ts';
-import { TAKEN_SETTINGS, type OptionName } from './settings.ts';
 import {
   refuse,
+  type Setting,
   SettingReader,
   toChoice,
   toCount,
@@ -33,7 +32,8 @@ import {
   toPort,
   toSize,
   toUrl,
-} from './values.ts';
+} from './setting.ts';
+import { type OptionName, TAKEN_SETTINGS } from './settings.ts';
 
 /** HTTP Basic. */
 export interface BasicLogin {

@@ -1,11 +1,9 @@
 /** Issuers of OAuth 2.0 tokens, and what their tokens give. */
-import { CLAIM_GRANT_FORM, parseClaimGrant } from '../identity/claims.ts';
-import type { ClaimGrant } from '../identity/claims.ts';
+import { CLAIM_GRANT_FORM, type ClaimGrant, parseClaimGrant } from '../identity/claims.ts';
 import { withoutSlash } from '../identity/issuer.ts';
 import type { Issuer, OauthOptions } from '../identity/login.ts';
 import { startRefused } from '../lib/errors.ts';
-
-import { type SettingReader, toUrl } from './values.ts';
+import { type SettingReader, toUrl } from './setting.ts';
 
 /** @throws startRefused. */
 export function oauthOf(read: SettingReader): OauthOptions | undefined {

@@ -1,6 +1,6 @@
 /** Reads what `--trust-proxy` says: whose `X-Forwarded-*` headers are believed. */
 import ipaddr from 'ipaddr.js';
-import { refuse } from './values.ts';
+import { refuse } from './setting.ts';
 
 export interface ProxyTrust {
   /** The nearest so many; without networks. */

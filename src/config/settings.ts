@@ -1,8 +1,8 @@
 import { WALLS_MODES } from '../confinement/walls.ts';
-import { ANONYMOUS_LEVELS } from '../identity/identity.ts';
 import { ISOLATIONS } from '../engines/javascript/process-groups.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
-import { VALIDATION_MODES } from '../knowledge-object/validation-mode.ts';
+import { ANONYMOUS_LEVELS } from '../identity/identity.ts';
+import { VALIDATION_MODES } from '../knowledge-object/descriptors/deployment.ts';
 import { RETIRED_SETTINGS } from './retired-settings.ts';
 import type { Setting } from './setting.ts';
 

@@ -3,11 +3,17 @@
  * so it runs where code does: a small program of the engine, in JavaScript, reads the artifacts in a sandbox of the
  * engine `javascript`, which brings the limits, the depth of calls, and calls by others.
  */
-import { placeOfSyntaxError, reasonOfSyntaxError } from '../knowledge-object/json-place.ts';
+import { placeOfSyntaxError, reasonOfSyntaxError } from '../knowledge-object/metadata-text.ts';
 import { messageOf } from '../lib/errors.ts';
-import { ActivationFailure } from './engine.ts';
-import type { ActivationContext, EndpointPlan, Engine, EngineHealth, Executor } from './engine.ts';
 import type { Engines } from './engine-registry.ts';
+import {
+  type ActivationContext,
+  ActivationFailure,
+  type EndpointPlan,
+  type Engine,
+  type EngineHealth,
+  type Executor,
+} from './engine.ts';
 
 export interface ProgramEngineOptions {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Holds what endpoints are given, and what they give, to the schemas of their knowledge objects. */
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { CallSignal } from '../engines/engine.ts';
-import { strictest, type ValidationMode } from '../knowledge-object/validation-mode.ts';
+import { strictest, type ValidationMode } from '../knowledge-object/descriptors/deployment.ts';
 import { executionFailed, invalidInput, type ServiceError } from '../lib/errors.ts';
 import { mediaTypeOf } from '../lib/media-type.ts';
 import { uptime } from '../lib/time.ts';

@@ -2,14 +2,13 @@
 import type { Activator } from '../activation/activator.ts';
 import { type EndpointMethod, type EndpointSet, methodOf } from '../activation/endpoint-set.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
-import { behindFirst, type Reading, readingsOf } from '../knowledge-object/at-id-path.ts';
-import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
-import { isKoPart, koKey, NEVER_NAANS, RESERVED_NAANS } from '../knowledge-object/id.ts';
-import { endpointNotActive, endpointNotFound, notFound, overloaded } from '../lib/errors.ts';
-import { someOf, withoutSlashes } from '../lib/text.ts';
-import { badUrl } from '../lib/url-path.ts';
 import type { Principal } from '../identity/principal.ts';
 import { type ReadableShelf, visibleSet, visibleShelf } from '../identity/visible.ts';
+import { isKoPart, koKey, NEVER_NAANS, RESERVED_NAANS } from '../knowledge-object/id.ts';
+import { behindFirst, type Reading, readingsOf } from '../knowledge-object/places.ts';
+import { endpointNotActive, endpointNotFound, notFound, overloaded } from '../lib/errors.ts';
+import { escapeForMessage, someOf, withoutSlashes } from '../lib/text.ts';
+import { badUrl } from '../lib/url-path.ts';
 import { entryOfAtId } from '../shelf/entry-of-at-id.ts';
 import type { Shelf, ShelfEntry } from '../shelf/shelf.ts';
 

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { Activator, Change } from '../activation/activator.ts';
-import type { ChangeOutcome } from '../activation/became-active.ts';
+import type { ChangeOutcome } from '../activation/selection.ts';
 import type { About } from '../activation/selection.ts';
 import type { SharedFetches } from '../engines/supervisor/packages/shared-fetches.ts';
 import type { RuntimeSharing } from '../engines/external/runtime-engine.ts';

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../activation/activator.ts';
-import type { ChangeOutcome } from '../activation/became-active.ts';
-import type { About } from '../activation/selection.ts';
-import { koKey } from '../knowledge-object/id.ts';
-import type { KoId } from '../knowledge-object/id.ts';
+import type { About, ChangeOutcome } from '../activation/selection.ts';
+import { type KoId, koKey } from '../knowledge-object/id.ts';
 import { koNotFound, type ServiceError } from '../lib/errors.ts';
 import { DatabaseError } from '../shelf/store/postgres/database-error.ts';
 import { ActiveTable } from './active-table.ts';

@@ -2,14 +2,12 @@
  * The activation that all nodes make together: who asks for a change writes it to the database, and each node, the one
  * that was asked included, makes the changes of the database in their order.
  */
-import type { ChangeAuthor } from '../shelf/change-author.ts';
-import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { Change } from '../activation/activator.ts';
-import type { About } from '../activation/selection.ts';
+import type { About, ChangeOutcome } from '../activation/selection.ts';
 import { messageOf, outcomeUnknown, ServiceError } from '../lib/errors.ts';
 import { FairQueue } from '../lib/fair-queue.ts';
-import { namesOf } from './active-table.ts';
-import type { Activation, ActiveTable } from './active-table.ts';
+import type { ChangeAuthor } from '../shelf/change-author.ts';
+import { type Activation, type ActiveTable, namesOf } from './active-table.ts';
 import type { SharedKos } from './shared-kos.ts';
 
 export interface SharedActivationOptions {

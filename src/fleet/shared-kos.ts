@@ -1,13 +1,12 @@
 /** The KOs that are meant to be active on every node, as this node knows them: the packages that its activator reads. */
-import type { Change, Activator } from '../activation/activator.ts';
-import type { ActiveKos } from '../activation/active-kos.ts';
-import { selectionOf, type About } from '../activation/selection.ts';
-import { compareIds, koKey, nameKey, type KoId, type KoName } from '../knowledge-object/id.ts';
+import type { Activator, Change } from '../activation/activator.ts';
+import { type About, type ActiveKos, selectionOf } from '../activation/selection.ts';
+import { compareIds, type KoId, koKey, type KoName, nameKey } from '../knowledge-object/id.ts';
 import { koNotFound } from '../lib/errors.ts';
-import type { SharedShelf } from '../shelf/store/stored-shelf.ts';
-import type { KoPackage, ShelfDamage, ShelfEntry, Shelf } from '../shelf/shelf.ts';
-import type { ActiveKo, ActiveTable } from './active-table.ts';
 import { mapBounded } from '../lib/fair-queue.ts';
+import type { KoPackage, Shelf, ShelfDamage, ShelfEntry } from '../shelf/shelf.ts';
+import type { SharedShelf } from '../shelf/store/stored-shelf.ts';
+import type { ActiveKo, ActiveTable } from './active-table.ts';
 
 export class SharedKos implements ActiveKos {
   readonly #table: ActiveTable;

@@ -1,14 +1,11 @@
 /** Users and API keys: `/actuator/users` and `/actuator/keys`. Passwords and keys that are made here are shown once. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Accounts } from '../identity/accounts.ts';
-import type { ApiKey, User } from '../identity/accounts.ts';
+import type { Accounts, ApiKey, User } from '../identity/accounts.ts';
 import { GRANT_FORM, isGrant } from '../identity/grants.ts';
 import { nameOfKey, newPassword, parseKey, parsePrefix } from '../identity/keys.ts';
-import { PASSWORD_CHARACTERS } from '../identity/passwords.ts';
-import type { Passwords } from '../identity/passwords.ts';
-import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
+import { PASSWORD_CHARACTERS, type Passwords } from '../identity/passwords.ts';
 import { bodyNotReadable, conflict, malformedRequest, messageOf, notFound } from '../lib/errors.ts';
-import { cutWords } from '../lib/text.ts';
+import { cutWords, escapeForMessage } from '../lib/text.ts';
 import { audit } from './access/audit.ts';
 import { requireJson, textBody } from './body.ts';
 import { declare } from './methods.ts';

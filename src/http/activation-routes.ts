@@ -1,7 +1,7 @@
 /** The Activation API: "all GET; all respond 303 redirecting to `/endpoints`". A POST does the same. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
-import type { ChangeOutcome } from '../activation/became-active.ts';
+import type { ChangeOutcome } from '../activation/selection.ts';
 import { malformedRequest } from '../lib/errors.ts';
 import type { ChangeAuthor } from '../shelf/change-author.ts';
 import { audit, auditedActivation, authorOf } from './access/audit.ts';

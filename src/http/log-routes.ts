@@ -2,11 +2,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { ConsoleLines } from '../engines/console-lines.ts';
-import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import { bodyNotReadable, malformedRequest, messageOf, notFound } from '../lib/errors.ts';
 import type { LogLevel, LogLevels } from '../lib/log-levels.ts';
 import { escapeSteering } from '../lib/log.ts';
+import { escapeForMessage } from '../lib/text.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { audit } from './access/audit.ts';
 import { requireJson, textBody } from './body.ts';

@@ -1,13 +1,13 @@
 /** The HTTP service: access rules first, then the routes, then the fast paths before them. */
 import type { Socket } from 'node:net';
+import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
-import type { ServiceEvents, ServiceState } from './service-events.ts';
 import type { Activator } from '../activation/activator.ts';
 import type { Build } from '../build.ts';
 import type { Config } from '../config/config.ts';
 import type { WallsReport } from '../confinement/report-walls.ts';
-import type { CallTokens } from '../engines/call-token.ts';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
+import type { CallTokens } from '../engines/call-token.ts';
 import type { ConsoleLines } from '../engines/console-lines.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import type { RuntimeRegistry } from '../engines/external/runtime-registry.ts';
@@ -15,6 +15,8 @@ import type { Execution } from '../execution/execution.ts';
 import type { FailureGroups } from '../execution/failure-groups.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Accounts } from '../identity/accounts.ts';
+import { Passwords } from '../identity/passwords.ts';
+import type { Permission } from '../identity/permissions.ts';
 import { overloaded } from '../lib/errors.ts';
 import type { LogLevels } from '../lib/log-levels.ts';
 import type { Logger } from '../lib/log.ts';
@@ -29,18 +31,40 @@ import type { ManifestImporter } from '../shelf/manifest/create-manifest-importe
 import type { Shelf } from '../shelf/shelf.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { accessOptionsOf, installAccess } from './access/install-access.ts';
+import { accountRoutes } from './account-routes.ts';
+import { activationRoutes } from './activation-routes.ts';
+import {
+  auditRoutes,
+  failureRoutes,
+  fleetRoutes,
+  historyRoutes,
+  metricsRoutes,
+  problemRoutes,
+  removedRoutes,
+  settingsRoutes,
+} from './actuator-routes.ts';
 import { Bodies, installBodyParser } from './body.ts';
+import { consoleRoutes } from './console/console-routes.ts';
 import { closeSilentConnections, createFastify } from './create-fastify.ts';
-import { installFastPaths, type FastPath } from './fast-path.ts';
+import { type FastPath, installFastPaths } from './fast-path.ts';
+import { healthRoutes } from './health-routes.ts';
 import { hostProblem, refuseOddHosts } from './host-header.ts';
+import { checkRoute } from './kos/check-route.ts';
 import { fastReads, KO_ROUTE } from './kos/fast-reads.ts';
+import { kosRoutes } from './kos/kos-routes.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
-import type { MakeProtocol } from './protocol.ts';
+import { logRoutes } from './log-routes.ts';
+import { formRoutes } from './pages/form-routes.ts';
+import { pageDataRoutes } from './pages/page-data.ts';
+import { pageRoutes } from './pages/send-page.ts';
+import type { MakeProtocol, Protocol } from './protocol.ts';
+import { proxyRoutes } from './proxy-routes.ts';
 import { RequestGate } from './request-gate.ts';
-import { addRoutes } from './routes.ts';
+import { openapiRoutes, rootRoutes } from './root-routes.ts';
+import { eventRoutes, type ServiceEvents, type ServiceState } from './service-events.ts';
 import { traceRequests } from './trace-requests.ts';
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly config: Config;
   readonly shelf: Shelf;
   readonly activator: Activator;
@@ -127,3 +151,53 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 }
 
 const isHealth = (url: string): boolean => /^\/actuator\/health(\/|$)/.test(pathOf(url));
+
+/** All routes of the service. */
+interface RouteParts extends Omit<ServerOptions, 'protocols'> {
+  readonly gate: RequestGate;
+  readonly protocols: readonly Protocol[];
+}
+
+async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
+  const { config, shelf, activator, engines, execution, lifecycle, gate, texts } = parts;
+  const { publicUrl } = config;
+  const { identity } = execution;
+  rootRoutes(app, publicUrl);
+  pageRoutes(app);
+  consoleRoutes(app);
+  const isClosed = (permission: Permission): boolean => !identity.allows(identity.anybody, permission, {});
+  const login = { execution: isClosed('execution'), details: isClosed('info') };
+  pageDataRoutes(app, { activator, shelf, login, catalogue: () => parts.state.catalogue() });
+  formRoutes(app, { activator, shelf });
+  openapiRoutes(app);
+  activationRoutes(app, activator);
+  proxyRoutes(app, { activator, runtimes: parts.runtimes, publicUrl, fleet: parts.fleet, tokens: parts.tokens });
+  auditRoutes(app, parts.auditStore);
+  fleetRoutes(app, parts.fleet);
+  removedRoutes(app, shelf, parts.auditStore);
+  problemRoutes(app, activator, shelf);
+  healthRoutes(app, {
+    activator,
+    shelf,
+    engines,
+    walls: parts.walls,
+    fleet: parts.fleet,
+    build: parts.build,
+    lifecycle,
+    totals: () => ({ requests: gate.requests, calls: execution.executed }),
+    lostLines: parts.lostLines,
+  });
+  logRoutes(app, { activator, shelf, consoles: parts.consoles, levels: parts.levels });
+  historyRoutes(app, parts.history);
+  failureRoutes(app, { failures: parts.failures, shelf });
+  eventRoutes(app, { events: parts.events, lifecycle });
+  accountRoutes(app, { accounts: parts.accounts, passwords: new Passwords(), operator: config.basic?.user });
+  settingsRoutes(app, config.changed);
+  metricsRoutes(app, { exposition: parts.exposition });
+  await app.register(async (scope) => {
+    await scope.register(multipart);
+    checkRoute(scope, { target: parts.imports, lifecycle });
+    kosRoutes(scope, { ...parts.imports, manifests: parts.manifests, activator, events: parts.events }, texts);
+  });
+  for (const protocol of parts.protocols) protocol.addRoutes(app);
+}

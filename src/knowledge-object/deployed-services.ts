@@ -1,8 +1,8 @@
 /** Which files of a package describe its services and deploy them: the same for import, activation and `kgrid check`. */
 import { posix } from 'node:path';
 import type { PackageProblem } from '../lib/errors.ts';
+import { escapeForMessage } from '../lib/text.ts';
 import type { Deployment, DeploymentEntry } from './descriptors/deployment.ts';
-import { escapeForMessage } from './escape-for-message.ts';
 import { METADATA_FILE, metadataProblem } from './metadata-text.ts';
 import type { ReadableMetadata } from './metadata.ts';
 import type { ImplementationRef, ServiceRef } from './service-refs.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { messageOf } from '../lib/errors.ts';
-import { lineOfField, placeOfSyntaxError } from './json-place.ts';
+import { lineOfField, placeOfSyntaxError } from './metadata-text.ts';
 
 const lines = ['{', '  "@id": "naan/name/v1.0",', '  "title": "A title",', '  "version": "v1.0"', '}'];
 const broken: [string, string, string, string][] = [

@@ -1,16 +1,14 @@
 /** `metadata.json`: what a knowledge object says of itself. */
+import { posix } from 'node:path';
 import { importRefused, type PackageProblem } from '../lib/errors.ts';
 import type { Fields } from '../lib/json.ts';
-import { withoutEndSlashes, withoutMark } from '../lib/text.ts';
-import { escapeForMessage } from './escape-for-message.ts';
+import { escapeForMessage, withoutEndSlashes, withoutMark } from '../lib/text.ts';
 import { type KoId, koKey, NEVER_NAANS, parseArk, parseKoId } from './id.ts';
-import { sourceOfNumber } from './json-place.ts';
-import { librariesOf, type LibraryRef } from './libraries.ts';
 import { contextsOf, LinkedObject } from './linked-data.ts';
-import { METADATA_FILE, metadataProblem, parseObject } from './metadata-text.ts';
+import { METADATA_FILE, metadataProblem, parseObject, sourceOfNumber } from './metadata-text.ts';
 import { withoutDot } from './package-path.ts';
 import { atIdProblem, placeOf, plainAtId, threeParts } from './places.ts';
-import { activationServices, type DeclaredServices, namedService, type ServiceRef } from './service-refs.ts';
+import { activationServices, type DeclaredServices, namedService, plainType, type ServiceRef } from './service-refs.ts';
 
 export { METADATA_FILE, metadataProblem, tooManyValues } from './metadata-text.ts';
 
@@ -275,3 +273,66 @@ function pathOf(root: LinkedObject, term: string): string | undefined {
   const path = withoutDot(root.text(term) ?? '');
   return path === '' ? undefined : path;
 }
+
+// The libraries of a knowledge object that deploys nothing: files whose exported functions can be called.
+
+/** A service of type `library`. */
+interface LibraryRef {
+  /** By which its default export is called: fit for the path of an endpoint. */
+  readonly name: string;
+  readonly description?: string;
+  /** Paths of files in JavaScript, TypeScript or Python, in their order. */
+  readonly files: readonly string[];
+}
+
+const ENGINES: ReadonlyMap<string, string> = new Map([
+  ...['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts'].map((ending) => [ending, 'node'] as const),
+  ['.py', 'python'],
+]);
+
+/** The engine that runs a file of a library; undefined where none does. */
+export const libraryEngine = (file: string): string | undefined => ENGINES.get(posix.extname(file).toLowerCase());
+
+/** In their order; those that are implemented by other things are left out. */
+function librariesOf(root: LinkedObject): LibraryRef[] {
+  return root.objects('hasService').flatMap((service) => {
+    if (!service.types.some((type) => plainType(type) === 'library')) return [];
+    const files = service
+      .objects('implementedBy')
+      .map(({ id = '' }) => withoutDot(id.trim().replace(/^_:/, '')))
+      .filter((file) => libraryEngine(file) !== undefined && !/^[a-z][a-z\d+.-]*:\/\//i.test(file));
+    const [first] = files;
+    if (first === undefined) return [];
+    const description = service.text('description');
+    return [
+      {
+        name: nameOf(service, first),
+        ...(description === undefined ? {} : { description }),
+        files: [...new Set(files)],
+      },
+    ];
+  });
+}
+
+/** The last part of the service's `@id`, or else its name, or that of its file. */
+function nameOf(service: LinkedObject, file: string): string {
+  const id = withoutEndSlashes((service.id ?? '').replace(/^_:/, ''));
+  const words = [
+    id.slice(Math.max(id.lastIndexOf('/'), id.lastIndexOf('#'), id.lastIndexOf(':')) + 1),
+    ...['name', 'title', 'label'].map((term) => service.text(term) ?? ''),
+    posix.basename(file, posix.extname(file)),
+  ];
+  return words.map(asName).find(isFunctionName) ?? 'library';
+}
+
+const asName = (text: string): string =>
+  text
+    .replace(/[^A-Za-z0-9_.-]+/g, '-')
+    .replace(/^[_.-]+/, '')
+    .slice(0, MOST_CHARACTERS);
+
+const MOST_CHARACTERS = 64;
+const FUNCTION_NAME = /^[A-Za-z0-9-][A-Za-z0-9_.-]{0,63}$/;
+
+/** "`[A-Za-z0-9_.-]`, not beginning with `_` or `.`." */
+export const isFunctionName = (name: string): boolean => FUNCTION_NAME.test(name);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { behindFirst, readingsOf, spellingsOf, textsOf } from './at-id-path.ts';
+import { behindFirst, readingsOf, spellingsOf, textsOf } from './places.ts';
 
 const read = (written: string, most = 2): string[] =>
   readingsOf(written, most).map(({ atId, rest }) => `${atId} ${rest}`);

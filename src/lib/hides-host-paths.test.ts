@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withoutHostPaths } from './host-paths.ts';
+import { withoutHostPaths } from '../engines/node/npm.ts';
 
 test('absolute paths are left out of what a program said, addresses stay', () => {
   for (const [said, shown] of [

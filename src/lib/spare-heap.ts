@@ -4,7 +4,7 @@
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { trimHeap } from './c-heap.ts';
+import { loadNative } from './native.ts';
 
 /** Bytes: less is not worth the pause. */
 const LEAST_GROWTH_BYTES = 32 * 2 ** 20;
@@ -102,5 +102,27 @@ function collector(): NodeJS.GCFunction {
     return runInNewContext('gc') as NodeJS.GCFunction;
   } finally {
     setFlagsFromString('--no-expose-gc');
+  }
+}
+
+// The heap of the C library, where buffers, sockets and compression live.
+
+let trim: (() => void) | undefined;
+
+/**
+ * Gives back to the system what is free in it. By itself the library gives back only its end, and one small piece that is
+ * in use there keeps all before it. Does nothing where the library cannot do this, as musl, or koffi is not installed.
+ */
+function trimHeap(): void {
+  trim ??= findTrim();
+  trim();
+}
+
+function findTrim(): () => void {
+  try {
+    const mallocTrim = loadNative()?.func('int malloc_trim(size_t)');
+    return () => void mallocTrim?.(0);
+  } catch {
+    return () => undefined;
   }
 }

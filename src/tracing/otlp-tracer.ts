@@ -1,14 +1,18 @@
 /** Spans that go to a collector by OTLP over HTTP. Loaded only where that is asked for. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
+  type Attributes,
+  type Context,
   createTraceState,
   isSpanContextValid,
   ROOT_CONTEXT,
+  type Span as SdkSpan,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   trace,
+  type Tracer as SdkTracer,
 } from '@opentelemetry/api';
-import type { Attributes, Context, Span as SdkSpan, SpanContext, Tracer as SdkTracer } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
@@ -16,11 +20,12 @@ import {
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type Sampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Sampler, SpanExporter } from '@opentelemetry/sdk-trace';
-import type { TraceSettings } from './trace-settings.ts';
+import type { TraceSettings } from './open-tracer.ts';
 import type { Span, SpanFacts, SpanParent, SpanStart, Tracer } from './tracer.ts';
 
 export interface OtlpTracerOptions {

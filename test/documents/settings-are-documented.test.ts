@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { helpText } from '../../src/config/help.ts';
+import { helpText } from '../../src/config/read-settings.ts';
 import { RETIRED_SETTINGS } from '../../src/config/retired-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { Setting } from '../../src/config/setting.ts';

@@ -26,7 +26,6 @@ import { matchesEtag } from '../../src/http/headers.ts';
 import { Login } from '../../src/identity/login.ts';
 import { parseDeployment } from '../../src/knowledge-object/descriptors/deployment.ts';
 import { parseService, type Service } from '../../src/knowledge-object/descriptors/service.ts';
-import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import { compareVersions, parseArk, parseKoId } from '../../src/knowledge-object/id.ts';
 import { readMetadata } from '../../src/knowledge-object/metadata.ts';
 import { isPackagePath, withoutDot } from '../../src/knowledge-object/package-path.ts';
@@ -34,7 +33,13 @@ import { atIdProblem, placeOf as shelfPlaceOf } from '../../src/knowledge-object
 import { parseWorkedExamples } from '../../src/knowledge-object/worked-examples.ts';
 import { isJson } from '../../src/lib/media-type.ts';
 import { preferredType } from '../../src/lib/preferred-type.ts';
-import { oneLine, withoutEndSlashes, withoutSlashes, withoutStartSlashes } from '../../src/lib/text.ts';
+import {
+  escapeForMessage,
+  oneLine,
+  withoutEndSlashes,
+  withoutSlashes,
+  withoutStartSlashes,
+} from '../../src/lib/text.ts';
 import { pathOf } from '../../src/lib/url-path.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/archive/archive.ts';
 import { MANIFEST_LIMITS } from '../../src/shelf/manifest/manifest-run.ts';

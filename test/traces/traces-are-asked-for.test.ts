@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { traceSettings } from '../../src/tracing/open-tracer.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { inRound } from '../support/round.ts';
-import { traceSettings } from '../../src/tracing/trace-settings.ts';
 
 const NOTE = join(import.meta.dirname, 'support/note-modules.ts');
 

@@ -1,7 +1,6 @@
 /** All external runtimes: which registered, which answer, and what a registration sets off. */
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { malformedRequest, notFound } from '../../lib/errors.ts';
-import { withoutEndSlashes } from '../../lib/text.ts';
+import { escapeForMessage, withoutEndSlashes } from '../../lib/text.ts';
 import { uptime } from '../../lib/time.ts';
 import { withoutCredentialsIn } from '../../lib/without-credentials.ts';
 import type { EngineRegistry } from '../engine-registry.ts';

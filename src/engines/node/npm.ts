@@ -4,7 +4,7 @@
  */
 import { access, constants, mkdir, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { withoutHostPaths } from '../../lib/host-paths.ts';
+import { withoutHostPaths } from './npm.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
 import type { Kernel } from '../../confinement/walls.ts';

@@ -1,7 +1,7 @@
 /** What a validator says, in three words each: where, what was expected, and what came. */
 import type { ErrorObject } from 'ajv';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { fieldsOf, isObject } from '../../lib/json.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 
 export interface Violation {
   /** As a pointer in the value; empty for the whole of it. */

@@ -1,10 +1,10 @@
 /** What each change leaves in the audit, whether its handler says so or not. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { BecameActive, ChangeOutcome } from '../../activation/became-active.ts';
-import { otherAtId } from '../../knowledge-object/metadata.ts';
-import { cutWords, someOf } from '../../lib/text.ts';
+import type { BecameActive, ChangeOutcome } from '../../activation/selection.ts';
 import { koKey } from '../../knowledge-object/id.ts';
+import { otherAtId } from '../../knowledge-object/metadata.ts';
 import { notAuthorized } from '../../lib/errors.ts';
+import { cutWords, someOf } from '../../lib/text.ts';
 import { pathOf } from '../../lib/url-path.ts';
 import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
 import type { Audit } from '../../shelf/audit/audit.ts';

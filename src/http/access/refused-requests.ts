@@ -1,7 +1,7 @@
 /** What is written of requests that were refused: the audit has changes, the log has logins that were wrong. */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { WrongLogin } from '../../identity/login.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { uptime } from '../../lib/time.ts';
 import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
 import type { Audit } from '../../shelf/audit/audit.ts';

@@ -1,11 +1,11 @@
 /** The console at `/console`: files of the folder `web`, and of the few packages that they import by name. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../lib/errors.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { declare } from '../methods.ts';
 import { POLICY, sendStaticFile, staticFile } from '../pages/static-file.ts';
 

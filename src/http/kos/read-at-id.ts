@@ -1,11 +1,11 @@
 /** `/kos/<@id>`, `/kos/<@id>/service` and `/kos/<@id>/doc`: what is on the shelf, by its name instead of by its place. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { behindFirst, readingsOf, spellingsOf, textsOf } from '../../knowledge-object/at-id-path.ts';
 import { deployedServices } from '../../knowledge-object/deployed-services.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import { parseMetadata } from '../../knowledge-object/metadata.ts';
+import { behindFirst, readingsOf, spellingsOf, textsOf } from '../../knowledge-object/places.ts';
 import { binaryNotFound, methodNotAllowed, notFound, ServiceError } from '../../lib/errors.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { pathOf } from '../../lib/url-path.ts';
 import { entryOfAtId } from '../../shelf/entry-of-at-id.ts';
 import { packageDigestOf } from '../../shelf/package/package-content.ts';
@@ -14,8 +14,7 @@ import { prefixOf } from '../address.ts';
 import { askedVersion, PACKAGE_DIGEST_HEADER } from '../headers.ts';
 import type { Handler } from '../methods.ts';
 import { sendFile } from '../send-file.ts';
-import { shelfFor } from './ko-context.ts';
-import type { KoContext } from './ko-context.ts';
+import { type KoContext, shelfFor } from './ko-context.ts';
 import { madeDescriptor, sendKo, withMadeDescriptor } from './read-ko.ts';
 
 /** What is there beside the metadata. */

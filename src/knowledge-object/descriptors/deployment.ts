@@ -1,13 +1,9 @@
-import { isEndpointPart } from '../id.ts';
 import { importRefused } from '../../lib/errors.ts';
-import { parseHostPort, STANDARD_PORT } from '../../lib/host-port.ts';
-import type { HostPort } from '../../lib/host-port.ts';
-import { VALIDATION_MODES } from '../validation-mode.ts';
-import type { ValidationMode } from '../validation-mode.ts';
+import { type HostPort, parseHostPort, STANDARD_PORT } from '../../lib/host-port.ts';
+import { escapeForMessage } from '../../lib/text.ts';
+import { isEndpointPart } from '../id.ts';
 import { withoutDot } from '../package-path.ts';
-import { escapeForMessage } from '../escape-for-message.ts';
-import { readYamlTree } from './yaml-tree.ts';
-import type { YamlMap, YamlNode, YamlTree } from './yaml-tree.ts';
+import { readYamlTree, type YamlMap, type YamlNode, type YamlTree } from './yaml-tree.ts';
 
 /** How one path and method of a KO is to run, as its deployment descriptor says. */
 export interface DeploymentEntry {
@@ -226,4 +222,18 @@ const READ = new Set(['artifact', 'engine', 'entry', 'function']);
 function rawOf(tree: YamlTree, fields: YamlMap): Record<string, unknown> {
   const rest = [...fields].filter(([key]) => !READ.has(key));
   return Object.fromEntries(rest.map(([key, { node }]) => [key, tree.value(node)]));
+}
+
+/** What becomes of inputs that break the schema of their endpoint: nothing, a line in the log, or a refusal. */
+export const VALIDATION_MODES = ['off', 'log', 'enforce'] as const;
+export type ValidationMode = (typeof VALIDATION_MODES)[number];
+
+/**
+ * The stricter of what the operator and the knowledge object say counts; only an operator who says `off` in so many
+ * words turns off what knowledge objects ask for. Undefined: says nothing.
+ */
+export function strictest(operator: ValidationMode | undefined, own: ValidationMode | undefined): ValidationMode {
+  if (operator === 'off') return 'off';
+  if (operator === 'enforce' || own === 'enforce') return 'enforce';
+  return operator ?? own ?? 'off';
 }

@@ -1,10 +1,9 @@
 /** `cds-hooks.yaml`: the CDS services (CDS Hooks 2.0) that a knowledge object offers. */
 import { importRefused } from '../../lib/errors.ts';
-import { escapeForMessage } from '../escape-for-message.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { withoutDot } from '../package-path.ts';
 import { endpointPath } from './deployment.ts';
-import { readYamlTree } from './yaml-tree.ts';
-import type { YamlMap, YamlNode, YamlTree } from './yaml-tree.ts';
+import { readYamlTree, type YamlMap, type YamlNode, type YamlTree } from './yaml-tree.ts';
 
 export const HOOKS_FILE = 'cds-hooks.yaml';
 

@@ -11,8 +11,7 @@ import {
   visit,
 } from 'yaml';
 import { importRefused } from '../../lib/errors.ts';
-import { hasMore, withoutMark } from '../../lib/text.ts';
-import { escapeForMessage } from '../escape-for-message.ts';
+import { escapeForMessage, hasMore, withoutMark } from '../../lib/text.ts';
 
 export type YamlNode = Node | null | undefined;
 

@@ -2,8 +2,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engines } from '../../engines/engine-registry.ts';
 import type { Executor } from '../../engines/engine.ts';
+import type { Execution } from '../../execution/execution.ts';
+import { addressOf } from '../../http/address.ts';
+import { requireJson, textBody } from '../../http/body.ts';
+import { EXECUTION_ID_HEADER, PACKAGE_DIGEST_HEADER } from '../../http/headers.ts';
+import { declare } from '../../http/methods.ts';
+import { callOfRequest, type CallOfRequest, ClientGone, type MakeProtocol } from '../../http/protocol.ts';
 import { aboutKo } from '../../knowledge-object/about-ko.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import {
   codeError,
   malformedRequest,
@@ -12,26 +17,16 @@ import {
   preconditionFailed,
   ServiceError,
 } from '../../lib/errors.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { uptime } from '../../lib/time.ts';
-import type { Execution } from '../../execution/execution.ts';
-import { addressOf } from '../../http/address.ts';
-import { requireJson, textBody } from '../../http/body.ts';
-import { callOfRequest, ClientGone } from '../../http/protocol.ts';
-import type { CallOfRequest } from '../../http/protocol.ts';
-import { EXECUTION_ID_HEADER, PACKAGE_DIGEST_HEADER } from '../../http/headers.ts';
-import { declare } from '../../http/methods.ts';
-import type { MakeProtocol } from '../../http/protocol.ts';
 import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import type { Database } from '../../shelf/store/database.ts';
-import { answerOf, CardFault } from './cards.ts';
-import type { HookAnswer } from './cards.ts';
-import { HookCatalogue } from './catalogue.ts';
-import type { ActiveHook } from './catalogue.ts';
+import { answerOf, CardFault, type HookAnswer } from './cards.ts';
+import { type ActiveHook, HookCatalogue } from './catalogue.ts';
 import { HookClients } from './clients.ts';
 import { FeedbackStore, parseFeedback } from './feedback.ts';
 import { FhirReader } from './fhir-reader.ts';
-import { parseHookRequest } from './hook-request.ts';
-import type { HookRequest } from './hook-request.ts';
+import { type HookRequest, parseHookRequest } from './hook-request.ts';
 import { prefetched } from './prefetch.ts';
 
 /** Why there are no cards, where there might have been. */

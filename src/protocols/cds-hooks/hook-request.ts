@@ -1,7 +1,7 @@
 /** The body of a hook request, parsed once. */
 import { bodyNotReadable, malformedRequest } from '../../lib/errors.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { isObject } from '../../lib/json.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 
 export interface HookRequest {
   readonly hook: string;

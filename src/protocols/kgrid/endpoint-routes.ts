@@ -1,10 +1,14 @@
 /** The Endpoint Resource API: what is loaded, and how it is. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
-import { comparePlaces, type EndpointPlace, parsePlace, placeText } from '../../activation/endpoint-set.ts';
+import {
+  comparePlaces,
+  type EndpointPlace,
+  type EndpointSet,
+  parsePlace,
+  placeText,
+} from '../../activation/endpoint-set.ts';
 import type { Endpoint, EndpointStatus } from '../../activation/endpoint.ts';
-import type { EndpointSet } from '../../activation/endpoint-set.ts';
-import { visibleSet } from '../../identity/visible.ts';
 import { engineName } from '../../engines/table.ts';
 import { keyOf, wantedByAtId } from '../../execution/find-endpoint.ts';
 import { addressOf } from '../../http/address.ts';
@@ -13,7 +17,8 @@ import type { EndpointTexts } from '../../http/listings/endpoint-texts.ts';
 import { linkNext, listQueryOf, pageOf, textIn, WholeList } from '../../http/listings/list-query.ts';
 import { declare, type Operation } from '../../http/methods.ts';
 import { isFoundBy } from '../../http/pages/search.js';
-import { behindFirst, spellingsOf, textsOf } from '../../knowledge-object/at-id-path.ts';
+import { visibleSet } from '../../identity/visible.ts';
+import { behindFirst, spellingsOf, textsOf } from '../../knowledge-object/places.ts';
 import { endpointNotFound, malformedRequest } from '../../lib/errors.ts';
 
 /** One path may have code and a resource. */

@@ -1,7 +1,7 @@
 /** A package on its way in, as one file: a zip, or a tar with or without gzip. */
 import type { Readable } from 'node:stream';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { importRefused, type ServiceError } from '../../lib/errors.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 
 /** The same for all kinds; all in bytes but `entries`, a count. */
 export interface ArchiveLimits {

@@ -1,17 +1,17 @@
-import { deployedServices, withPackagePaths, type DeployedService } from '../../knowledge-object/deployed-services.ts';
-import { readHere, type DescriptorReader } from '../../knowledge-object/descriptors/background-reader.ts';
+import { type DeployedService, deployedServices, withPackagePaths } from '../../knowledge-object/deployed-services.ts';
+import { type DescriptorReader, readHere } from '../../knowledge-object/descriptors/background-reader.ts';
 import type { Deployment } from '../../knowledge-object/descriptors/deployment.ts';
 import type { Service } from '../../knowledge-object/descriptors/service.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { RESERVED_NAANS } from '../../knowledge-object/id.ts';
 import {
+  type KoMetadata,
   METADATA_FILE,
   metadataProblem,
   readMetadata,
   tooManyValues,
-  type KoMetadata,
 } from '../../knowledge-object/metadata.ts';
-import { importRefused, ServiceError, type PackageProblem } from '../../lib/errors.ts';
+import { importRefused, type PackageProblem, ServiceError } from '../../lib/errors.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { bytes, type PackageLimits } from '../archive/archive.ts';
 import { textOfMetadata } from '../package/admit.ts';
 import type { PackageFile } from '../shelf.ts';

@@ -1,10 +1,10 @@
 import { lstat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { DescriptorReader } from '../../knowledge-object/descriptors/background-reader.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { importRefused, packageTooLarge } from '../../lib/errors.ts';
-import { bytes, type Archive, type PackageLimits } from '../archive/archive.ts';
+import { escapeForMessage } from '../../lib/text.ts';
+import { type Archive, bytes, type PackageLimits } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import type { ChangeAuthor } from '../change-author.ts';
 import type { Shelf, ShelfEntry, Staging } from '../shelf.ts';

@@ -1,13 +1,13 @@
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import type { Agent } from 'undici';
+import { addressKind } from '../../lib/address-kind.ts';
 import { importRefused, type ServiceError } from '../../lib/errors.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { untilStopped } from '../../lib/until-stopped.ts';
 import { isHttp } from './parse-manifest.ts';
-import { addressKind } from '../../lib/address-kind.ts';
 
 interface HttpClientOptions {
   /** Whether private and loopback addresses may be asked. */

@@ -1,11 +1,10 @@
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import { LinkedObject } from '../../knowledge-object/linked-data.ts';
 import { placeOf } from '../../knowledge-object/places.ts';
 import { importRefused } from '../../lib/errors.ts';
 import { inTurns } from '../../lib/fair-queue.ts';
 import { type Fields, isObject } from '../../lib/json.ts';
-import { hasMore, MAX_URL_CHARACTERS, someOf, withoutEndSlashes } from '../../lib/text.ts';
+import { escapeForMessage, hasMore, MAX_URL_CHARACTERS, someOf, withoutEndSlashes } from '../../lib/text.ts';
 
 /** One entry of a manifest: where its KO is, or why that cannot be said. */
 export interface ManifestEntry {

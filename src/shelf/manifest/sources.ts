@@ -1,16 +1,16 @@
 import { constants } from 'node:fs';
 import { lstat, open, readdir, realpath } from 'node:fs/promises';
-import { dirname, join, posix, sep, resolve } from 'node:path';
+import { dirname, join, posix, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { HttpClient, type OpenedLocation, type Lookup } from './http-client.ts';
-import { isHttp } from './parse-manifest.ts';
-import { NOT_CONNECTED } from '../../lib/until-stopped.ts';
-import { ServiceError, importRefused } from '../../lib/errors.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
+import { importRefused, ServiceError } from '../../lib/errors.ts';
+import { escapeForMessage } from '../../lib/text.ts';
+import { NOT_CONNECTED } from '../../lib/until-stopped.ts';
 import { IGNORED } from '../unpacked/unpacked-folder.ts';
 import { writeZip } from '../zip/write-zip.ts';
+import { HttpClient, type Lookup, type OpenedLocation } from './http-client.ts';
+import { isHttp } from './parse-manifest.ts';
 
 /** Where whoever gave a manifest may have it lead. */
 export interface LocationPolicy {

@@ -2,14 +2,14 @@
  * The one step by which a package becomes part of a shelf, whatever way it comes: as an upload, from a manifest, an archive,
  * a folder or another shelf, as what was removed and comes back, or by new metadata.
  */
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
-import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { type KoId, koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import { importRefused } from '../../lib/errors.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { isAtHome } from '../entry-of-at-id.ts';
 import type { ShelfEntry } from '../shelf.ts';
-import { byPath, linesOf, packageDigest, sha256, type HashedFile, type PackageContent } from './package-content.ts';
+import { byPath, type HashedFile, linesOf, type PackageContent, packageDigest, sha256 } from './package-content.ts';
 
 /**
  * @param metadata the text or the bytes of `metadata.json`.

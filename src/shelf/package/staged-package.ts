@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { binaryNotFound, importRefused, preconditionFailed } from '../../lib/errors.ts';
-import type { ShelfEntry, Staging, KoPackage } from '../shelf.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { asWriteError, errnoOf, writing } from '../disk-errors.ts';
+import type { KoPackage, ShelfEntry, Staging } from '../shelf.ts';
 import type { DurableFiles } from '../store/durable-files.ts';
 import { admit, requirePath } from './admit.ts';
 import type { HashedFile, PackageContent } from './package-content.ts';

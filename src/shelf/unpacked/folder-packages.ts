@@ -1,21 +1,21 @@
 /** KOs that people put on the shelf as folders: rows like all others, whose files are read where they lie. */
 import { join } from 'node:path';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
-import { koKey, nameKey, type KoId, type KoName } from '../../knowledge-object/id.ts';
+import { type KoId, koKey, type KoName, nameKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { isOutOfHandles, packageDamaged, shelfNotReadable, toError, tooManyOpen } from '../../lib/errors.ts';
 import { FairQueue, mapBounded } from '../../lib/fair-queue.ts';
+import { escapeForMessage } from '../../lib/text.ts';
 import { isTransient, reasonOf } from '../disk-errors.ts';
 import { OpenPackage, type PackagePlace } from '../package/open-package.ts';
 import type { PackageContent } from '../package/package-content.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';
 import type { Database } from '../store/database.ts';
 import type { DurableFiles } from '../store/durable-files.ts';
-import { stagingName, type ShelfLayout } from '../store/shelf-layout.ts';
+import { type ShelfLayout, stagingName } from '../store/shelf-layout.ts';
 import type { StoredKos } from '../store/stored-kos.ts';
-import { findUnpacked, unreadable, folderStamp, readUnpacked, stampFolder, type FileStamp } from './unpacked-folder.ts';
-import { folderRows, imported, writeFolders, writeStamps, type FolderChanges, type FolderRow } from './folder-rows.ts';
+import { type FolderChanges, type FolderRow, folderRows, imported, writeFolders, writeStamps } from './folder-rows.ts';
 import type { RemovedFolder } from './removed-folder.ts';
+import { type FileStamp, findUnpacked, folderStamp, readUnpacked, stampFolder, unreadable } from './unpacked-folder.ts';
 
 const CONCURRENT_READS = 8;
 /** KOs whose rows are written in one transaction. */
