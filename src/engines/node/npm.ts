@@ -4,7 +4,6 @@
  */
 import { access, constants, mkdir, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { withoutHostPaths } from './npm.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
 import type { Kernel } from '../../confinement/walls.ts';
@@ -199,3 +198,7 @@ const withoutAddresses = (text: string): string =>
     .replaceAll(/\b(?:git\+)?[a-z]{2,5}:\/\/[^\s'"]+/gi, '…')
     .replaceAll(/\b(ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH) \S+/g, '$1 …')
     .replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '…');
+
+/** What a program said, for people who may not know where things lie on this machine: absolute paths become `…`. */
+export const withoutHostPaths = (text: string): string =>
+  text.replaceAll(/(?<=^|[\s'"`(=:,])(?:file:\/\/)?\/(?!\/)[^\s'"`(),;]+/g, '…');
