@@ -25,7 +25,7 @@ async function help(name: string): Promise<void> {
 }
 
 test('commands that ask an activator load nothing that reads knowledge objects', async () => {
-  for (const name of ['list', 'status', 'delete', 'rollback', 'run']) await help(name);
+  for (const name of ['list', 'status', 'delete', 'rollback', 'run', 'mcp']) await help(name);
   assert.deepEqual(loadedOf(READERS), []);
 });
 

@@ -34,6 +34,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   audit: async () => (await import('./commands/audit.ts')).auditCommand,
   user: async () => (await import('./commands/user.ts')).userCommand,
   key: async () => (await import('./commands/key.ts')).keyCommand,
+  mcp: async () => (await import('./commands/mcp.ts')).mcpCommand,
   schema: async () => (await import('./commands/schema.ts')).schemaCommand,
   shelf: async () => (await import('./commands/shelf.ts')).shelfCommand,
 };

@@ -40,6 +40,7 @@ import { History } from './metrics/history.ts';
 import { Measured } from './metrics/measured.ts';
 import { cdsHooks } from './protocols/cds-hooks/cds-hooks.ts';
 import { kgrid } from './protocols/kgrid/kgrid.ts';
+import { mcp } from './protocols/mcp/mcp.ts';
 import { discardRegularly, scrub } from './shelf/scrub.ts';
 import { createManifestImporter, type ManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
 import { openStorage } from './shelf/open-storage.ts';
@@ -167,6 +168,7 @@ export async function createApp({
   );
   await makeEngines({ config, known, kernel, engines, consoles, log }, (name) => runtimes.engine(name));
   const failures = new FailureGroups();
+  let toolsMayChange = (): void => undefined;
   const activator = owned.use(
     new Activator({
       shelf: fleet.kos,
@@ -176,7 +178,10 @@ export async function createApp({
       onGone: (ko) => consoles.forget(ko),
       ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint, servesLibraries: config.servesLibraries },
       order: (change, about, author) => fleet.order(change, about, author),
-      observe: (endpoint, milliseconds) => measured.activated(endpoint, milliseconds),
+      observe: (endpoint, milliseconds) => {
+        measured.activated(endpoint, milliseconds);
+        toolsMayChange();
+      },
       onFailed: (failed) => failures.noteActivation(failed),
       log: log.child({ part: 'activation' }),
     }),
@@ -275,6 +280,16 @@ export async function createApp({
     longestCall: Math.max(config.limits.execution, config.limits.runtime, config.limits.endpoint),
     mostBytes: config.limits.body,
   };
+  const tools =
+    config.mcp === undefined
+      ? []
+      : [
+          mcp({
+            ...{ mostTools: config.mcp.mostTools, publicUrl: config.publicUrl, issuer: config.oauth?.issuer, version },
+            ...{ database: config.readOnly ? undefined : shelf.database, activations },
+            onActivated: (listener) => (toolsMayChange = listener),
+          }),
+        ];
   const server = await createServer({
     config,
     shelf,
@@ -286,6 +301,7 @@ export async function createApp({
         ...{ engines, publicUrl: config.publicUrl, database: shelf.database, ...config.cds },
         observe: (service, client, outcome) => measured.hookAnswers.add(JSON.stringify([service, client, outcome])),
       }),
+      ...tools,
       ...protocols,
     ],
     engines,

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 /** Packages that only runtimes, manifests, tokens, files, a database elsewhere or the description of the interface need. */
-const UNUSED = /node_modules\/(undici|jose|ajv|mime-db|pg[^/]*|@fastify\/(ajv|fast-json)[^/]*)\//;
+const UNUSED =
+  /node_modules\/(undici|jose|ajv|mime-db|pg[^/]*|zod|@modelcontextprotocol|@fastify\/(ajv|fast-json)[^/]*)\//;
 /** Node's own client, which an `import` of `node:http` would bring. */
 const CLIENT_OF_NODE = 'NativeModule internal/deps/undici/undici';
 

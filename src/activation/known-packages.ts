@@ -363,6 +363,10 @@ class KnownEntry implements DeploymentEntry {
     return this.#whole.network;
   }
 
+  get mcpName(): DeploymentEntry['mcpName'] {
+    return this.#whole.mcpName;
+  }
+
   get raw(): DeploymentEntry['raw'] {
     return this.#whole.raw;
   }

@@ -92,7 +92,7 @@ const read = (text: string | undefined, file: string): PlacedData | undefined =>
 // Keys of a deployment descriptor that nobody reads.
 
 /** In the order of `docs/authoring.md`. */
-const KEYS = ['engine', 'artifact', 'entry', 'function', 'isolation', 'timeout', 'validate', 'network'] as const;
+const KEYS = ['engine', 'artifact', 'entry', 'function', 'isolation', 'timeout', 'validate', 'network', 'mcp'] as const;
 const METHODS = ['post', 'get'] as const;
 const BESIDE_METHODS = ['summary', 'description'];
 const OTHER_METHODS = new Set(['put', 'patch', 'delete', 'head', 'options', 'trace']);
@@ -110,6 +110,8 @@ function unknownDeploymentKeys(text: string, file: string): Finding[] {
       for (const message of networkWarnings(entry['network'], engine)) warn([...path, 'network'], message);
     if (entry['validate'] !== undefined && path.at(-1)?.toLowerCase() === 'get')
       warn([...path, 'validate'], 'validate is for endpoints that are called with an input, by post: take it out');
+    if (entry['mcp'] !== undefined && (!isObject(entry['mcp']) || entry['mcp']['name'] === undefined))
+      warn([...path, 'mcp'], 'mcp names no tool: write "mcp: {name: my_tool}", or take it out');
     for (const key of Object.keys(entry)) {
       if (isOwn(key, KEYS)) continue;
       const meant = wordLike(key, KEYS);

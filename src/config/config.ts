@@ -48,6 +48,8 @@ export interface Config {
   readonly host: string;
   readonly profile: 'dev' | 'secure';
   readonly publicUrl: string | undefined;
+  /** Tools for assistants: undefined where there are none. */
+  readonly mcp: { readonly mostTools: number } | undefined;
   /** Undefined where no proxy is believed. */
   readonly trustProxy: ProxyTrust | undefined;
   /** Milliseconds. */
@@ -147,11 +149,15 @@ export function toConfig(raw: RawSettings): Config {
   const servesLibraries =
     read.optional('serve-libraries', (value, source) => toChoice(value, source, ['on', 'off'])) ??
     (profile === 'dev' ? 'on' : 'off');
+  const mcp =
+    read.optional('mcp', (value, source) => toChoice(value, source, ['on', 'off'])) ??
+    (profile === 'dev' ? 'on' : 'off');
   const config: Config = {
     port: read.as('port', toPort),
     host: read.text('host') ?? '127.0.0.1',
     profile,
     publicUrl: read.optional('public-url', toUrl),
+    mcp: mcp === 'on' ? { mostTools: read.as('mcp-tools', toCount) } : undefined,
     trustProxy: read.optional('trust-proxy', toProxyTrust),
     drain: read.as('drain', toPause),
     shutdownGrace: read.as('shutdown-grace', toDuration),

@@ -399,6 +399,22 @@ export const SETTINGS = [
     group: 'Access',
     help: 'Name by which browsers reach the service, such as kgrid.example.org or activator:8080; may repeat',
   },
+  {
+    option: 'mcp',
+    env: 'KGRID_MCP',
+    kind: 'choice',
+    choices: ['on', 'off'],
+    group: 'Access',
+    help: 'Lets assistants call endpoints as tools at /mcp (default: on in the dev profile)',
+  },
+  {
+    option: 'mcp-tools',
+    env: 'KGRID_MCP_TOOLS',
+    kind: 'count',
+    default: '30',
+    group: 'Access',
+    help: 'Tools that assistants are shown each; of more they get three by which they find and run them',
+  },
   ...LIMIT_SETTINGS,
   {
     option: 'sandboxes',

@@ -46,8 +46,9 @@ export class CallChecks implements Disposable {
     this.#concernsAll = (inputs ?? 'off') !== 'off' || outputs !== 'off';
   }
 
-  /** Undefined where nothing of it is checked. */
-  of(endpoint: Endpoint): EndpointChecks | undefined {
+  /** Undefined where nothing of it is checked. `isHeld`: its inputs are refused where they break their schema. */
+  of(endpoint: Endpoint, isHeld: true | undefined = undefined): EndpointChecks | undefined {
+    if (isHeld) return this.#checksOf(endpoint);
     if (!this.#concernsAll && endpoint.entry.validate === undefined) return undefined;
     const checks = this.#checksOf(endpoint);
     return checks.isNeeded ? checks : undefined;
@@ -95,10 +96,14 @@ export class EndpointChecks {
    * Why each of these JSON texts is refused, in their order; undefined for what may go on. Undefined at once where
    * nothing is refused. @throws overloaded; executionFailed where inputs cannot be checked.
    */
-  inputs(texts: readonly string[], call: CheckedCall): Promise<readonly (ServiceError | undefined)[]> | undefined {
-    if (this.#mode === 'off') return undefined;
+  inputs(
+    texts: readonly string[],
+    call: CheckedCall,
+    isHeld: true | undefined = undefined,
+  ): Promise<readonly (ServiceError | undefined)[]> | undefined {
+    if (this.#mode === 'off' && !isHeld) return undefined;
     const schema = this.#ofRequest(call.contentType);
-    if (this.#mode === 'enforce') return this.#refusals(schema, texts, call);
+    if (this.#mode === 'enforce' || isHeld) return this.#refusals(schema, texts, call);
     this.#log(schema, 'input', texts, call);
     return undefined;
   }

@@ -41,6 +41,8 @@ export interface CallInput {
   readonly principal?: Principal | undefined;
   /** Milliseconds of `uptime()` by which a client wants the answer; no sooner than its engine's own limit where it is left out. */
   readonly deadline?: number | undefined;
+  /** Its protocol holds inputs to their schemas, whatever the operator and the knowledge object say. */
+  readonly isHeldToSchema?: true | undefined;
   /** Learns which endpoints its code asks for, which costs it the company of others in a batch. */
   readonly called?: CalledEndpoints | undefined;
 }
@@ -139,14 +141,16 @@ export class Calls {
         if (isAborted(signal)) throw callerGone('The client went away before its call began');
         if (refusal !== undefined) throw refusal;
       }
-      const checks = origin === undefined ? this.#options.checks?.of(endpoint) : undefined;
+      const { isHeldToSchema } = input;
+      const checks =
+        origin === undefined || isHeldToSchema ? this.#options.checks?.of(endpoint, isHeldToSchema) : undefined;
       if (checks === undefined) {
         result = await executor.execute({ body, contentType, json, deadline, depth, trace, scope, caller, signal });
         await checkResult(result);
         return result;
       }
       if (json) {
-        const refusals = checks.inputs([String(body)], { contentType, caller, signal });
+        const refusals = checks.inputs([String(body)], { contentType, caller, signal }, isHeldToSchema);
         const [refusal] = refusals === undefined ? [] : await refusals;
         if (isAborted(signal)) throw callerGone('The client went away before its call began');
         if (refusal !== undefined) throw refusal;

@@ -189,7 +189,8 @@ function refusal(engine: string, { literal, path }: WrittenNumber): ServiceError
 const isInteger = (literal: string): boolean => !/[.eE]/.test(literal);
 const digitsOf = (literal: string): number => literal.length - (literal.startsWith('-') ? 1 : 0);
 const isInfinite = (literal: string): boolean => !Number.isFinite(Number(literal));
-const isInexact = (literal: string): boolean => {
+/** An integer that a double does not hold, or a number that is larger than any. */
+export const isInexact = (literal: string): boolean => {
   if (!isInteger(literal)) return isInfinite(literal);
   const digits = digitsOf(literal);
   if (digits <= MOST_EXACT_DIGITS) return false;

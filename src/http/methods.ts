@@ -58,6 +58,7 @@ export class Methods {
 
 export interface PathOptions {
   readonly errors?: DeclaredErrors;
+  readonly isForOwnPages?: boolean;
   /** What is better said than which methods the path has. */
   readonly refusal?: (request: FastifyRequest) => Promise<Error | undefined>;
 }
@@ -66,7 +67,7 @@ export function declare(
   app: FastifyInstance,
   url: string,
   operations: Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Operation>>,
-  { errors = 'request', refusal }: PathOptions = {},
+  { errors = 'request', refusal, isForOwnPages = false }: PathOptions = {},
 ): void {
   const allowed: HTTPMethods[] = [];
   for (const [method, operation] of Object.entries(operations)) {
@@ -76,7 +77,7 @@ export function declare(
       ...operation.options,
       method: methods,
       url,
-      config: { access: operation.access, errors },
+      config: { access: operation.access, errors, isForOwnPages },
       handler: operation.handler,
     });
   }

@@ -18,7 +18,7 @@ export interface ProtocolService {
   readonly bodies: Bodies;
   /** Connections whose requests and answers may take as long as they like. */
   readonly streaming: { add(socket: Socket): unknown; delete(socket: Socket): unknown };
-  readonly lifecycle: Pick<Lifecycle, 'stopping'>;
+  readonly lifecycle: Pick<Lifecycle, 'stopping' | 'left' | 'leaving'>;
   readonly log: Logger;
 }
 

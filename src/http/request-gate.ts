@@ -21,6 +21,12 @@ const TRACE = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /** https://www.w3.org/TR/trace-context/#tracestate-header */
 const STATE = /^[ -~]{1,512}$/;
 
+/** As it came. */
+export interface SaidTrace {
+  readonly traceparent: unknown;
+  readonly tracestate: unknown;
+}
+
 export class RequestIds {
   /** Two services, or two starts of one, give no request the same id. */
   readonly #start = `${randomBytes(6).toString('hex')}-`;
@@ -38,10 +44,10 @@ export class RequestIds {
     return this.#start + (++this.#count).toString(36);
   }
 
-  /** What goes with a call to whatever runs it. */
-  traceOf(request: IncomingMessage, requestId: string): CallTrace {
+  /** What goes with a call to whatever runs it. `said`: by a protocol whose calls name their trace themselves. */
+  traceOf(request: IncomingMessage, requestId: string, said?: SaidTrace): CallTrace {
     const { headers } = request;
-    const span = this.spanOf?.(request);
+    const span = said ?? this.spanOf?.(request);
     const given = span === undefined ? headers[TRACE_HEADER] : span.traceparent;
     const traceparent = typeof given === 'string' && TRACE.test(given) ? given : undefined;
     const state = span === undefined ? headers[STATE_HEADER] : span.tracestate;

@@ -19,7 +19,7 @@ export async function sendFile(
   const etag = path === 'metadata.json' ? pkg.entry.etag : `"${pkg.entry.digest.slice(0, 32)}"`;
   const range = rangeOf(request, etag, size);
   if (range === 'unsatisfiable') throw rangeNotSatisfiable(path, size);
-  const type = await typeOf(path);
+  const type = await typeOfFile(path);
   reply.headers({
     'content-type': type,
     'content-disposition': 'inline',
@@ -70,7 +70,7 @@ const OWN_TYPES: Readonly<Record<string, string>> = {
   '.py': 'text/x-python; charset=utf-8',
 };
 
-async function typeOf(path: string): Promise<string> {
+export async function typeOfFile(path: string): Promise<string> {
   const extension = extname(path).toLowerCase();
   const own = OWN_TYPES[extension];
   if (own !== undefined || extension === '') return own ?? UNKNOWN_TYPE;

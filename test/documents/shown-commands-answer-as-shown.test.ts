@@ -19,6 +19,7 @@ interface Shown {
 const ALL: readonly Shown[] = [
   { document: 'README.md', shelf: 'examples', atLeast: 4 },
   { document: 'docs/interface.md', shelf: 'examples', atLeast: 6 },
+  { document: 'docs/assistants.md', shelf: 'examples', atLeast: 1 },
   { document: 'docs/signatures.md', shelf: 'examples', atLeast: 1 },
   { document: 'docs/cds-hooks.md', shelf: 'examples', atLeast: 2 },
   { document: 'docs/volume.md', shelf: 'examples', atLeast: 1 },

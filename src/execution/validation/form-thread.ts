@@ -210,7 +210,7 @@ function describedExamples(document: Fields, body: Path, contentType: string): F
  * One schema of a package as people's forms need it: with its titles, descriptions and examples, in the words of JSON
  * Schema 2020-12, and with all that it refers to within it. What is checked is the matter of `bundle.ts`.
  */
-type FormSchema = boolean | { [key: string]: unknown };
+export type FormSchema = boolean | { [key: string]: unknown };
 
 /** It is too large for a form. */
 class FormRefused extends Error {
@@ -243,7 +243,7 @@ const VALUES: Readonly<Partial<Record<KeywordKind, (word: unknown) => boolean>>>
 };
 /** Words that tell people something and check nothing. */
 const TELLING: ReadonlyMap<string, (word: unknown) => boolean> = new Map([
-  ...['title', 'description', 'contentMediaType'].map((key) => [key, isText] as const),
+  ...['title', 'description', 'contentMediaType', 'x-unit'].map((key) => [key, isText] as const),
   ...['readOnly', 'writeOnly', 'deprecated'].map((key) => [key, isFlag] as const),
   ['examples', isList] as const,
   ['default', isAnything] as const,
@@ -294,7 +294,7 @@ class FormBundler {
       const read = this.#word(key, word, file);
       if (read !== undefined) schema[key] = read;
     }
-    const { example, $ref } = source;
+    const { example, $ref = source['$dynamicRef'] } = source;
     if (example !== undefined && !Array.isArray(schema['examples'])) schema['examples'] = [this.#plain(example)];
     const target = typeof $ref === 'string' ? this.#follow($ref, file) : undefined;
     return target === undefined ? schema : { ...schema, $ref: target };

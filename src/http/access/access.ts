@@ -11,6 +11,8 @@ import type { AuditStore } from '../../shelf/audit/audit-store.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     access: Permission;
+    /** Pages of other sites, and of names that are not the service's, are refused, whoever sends the request. */
+    isForOwnPages?: boolean;
   }
   interface FastifyRequest {
     /** On routes that everybody may use this is anonymous also for who sent credentials, except for calls and on `health`. */

@@ -101,6 +101,10 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
       refused.change(request, 'cross-site');
       return done(crossSite);
     }
+    if (request.routeOptions.config.isForOwnPages === true) {
+      const stranger = nameRefusal(request) ?? crossSiteRefusal(request);
+      if (stranger !== undefined) return done(stranger);
+    }
     // Where no login is needed, the name is all that keeps a page of another one from what the actuator tells.
     const tells = options.profile === 'dev' && (access === 'info' || access === 'health');
     const foreign = tells ? nameRefusal(request) : undefined;

@@ -3,15 +3,14 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
-import { Forms } from '../../execution/validation/forms.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { visibleSet, visibleShelf } from '../../identity/visible.ts';
 import { notFound } from '../../lib/errors.ts';
 import { escapeSteering } from '../../lib/log.ts';
-import { digestOf } from '../../lib/text.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
 import { matchesEtag } from '../headers.ts';
 import { idOf, isId } from '../kos/ko-context.ts';
+import { EndpointForms } from '../../execution/validation/endpoint-forms.ts';
 import { declare } from '../methods.ts';
 
 export interface FormRouteOptions {
@@ -20,7 +19,7 @@ export interface FormRouteOptions {
 }
 
 export function formRoutes(app: FastifyInstance, { activator, shelf }: FormRouteOptions): void {
-  const forms = new Forms();
+  const forms = new EndpointForms();
   app.addHook('onClose', () => forms[Symbol.asyncDispose]());
 
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -41,29 +40,8 @@ export function formRoutes(app: FastifyInstance, { activator, shelf }: FormRoute
     const etag = `"${createHash('sha256').update(`${digest}\n${states}`).digest('base64url')}"`;
     void reply.headers({ 'cache-control': 'no-cache', etag }).type('application/json; charset=utf-8');
     if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-    const texts = first === undefined ? [] : await formsOf(first, endpoints);
+    const texts = first === undefined ? [] : await forms.of(first, endpoints);
     return escapeSteering(`[${endpoints.map((each, i) => withFacts(each, texts[i] ?? '{}')).join(',')}]`);
-  };
-
-  const formsOf = async ({ ko }: Endpoint, endpoints: readonly Endpoint[]): Promise<readonly string[]> => {
-    // It may be replaced meanwhile.
-    ko.retain();
-    try {
-      const { digest } = ko.entry;
-      return await forms.of({
-        digest: ko.library === undefined ? digest : `${digest} ${digestOf(ko.library.descriptor)}`,
-        endpoints: endpoints.map(({ entry, from, accepts }) => ({
-          file: from.service.file,
-          path: entry.path,
-          method: entry.method,
-          accepts,
-        })),
-        size: (path) => ko.sizeOf(path),
-        read: async (path) => (ko.made(path) === undefined ? (await ko.open()).read(path) : ko.artifact(path)),
-      });
-    } finally {
-      ko.release();
-    }
   };
 
   declare(app, '/doc/forms/:naan/:name/:version', { GET: { access: 'read', handler: read } });

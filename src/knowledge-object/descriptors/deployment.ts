@@ -31,6 +31,8 @@ export interface DeploymentEntry {
   readonly validate?: ValidationMode | undefined;
   /** What its code connects to: it only tells the operator what to allow. */
   readonly network?: readonly HostPort[] | undefined;
+  /** The name of its tool for assistants. */
+  readonly mcpName?: string | undefined;
   /** It stands for a file of a library, and tells which functions that exports; see `library.ts` of the activation. */
   readonly listsExports?: true | undefined;
   /** Its code was seen to load just now. */
@@ -139,6 +141,7 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
   const isolation = textOf(tree, fields, 'isolation', problems);
   const validate = validateOf(textOf(tree, fields, 'validate', problems), problems);
   const network = networkOf(tree, fields.get('network')?.node);
+  const mcpName = mcpNameOf(tree, fields.get('mcp')?.node, problems);
   const name = textOf(tree, fields, 'function', problems);
   return {
     path,
@@ -154,6 +157,7 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
     ...(timeout === undefined ? {} : { timeout }),
     ...(validate === undefined ? {} : { validate }),
     ...(network.length === 0 ? {} : { network }),
+    ...(mcpName === undefined ? {} : { mcpName }),
     raw: rawOf(tree, own),
     line: place.line,
     problems: problems.map(
@@ -204,6 +208,21 @@ function validateOf(text: string | undefined, problems: string[]): ValidationMod
   if (text !== undefined && mode === undefined)
     problems.push(`has validate ${escapeForMessage(text)}: it must be ${VALIDATION_MODES.join(', ')}`);
   return mode;
+}
+
+/** Of tools, as assistants take them. */
+const MCP_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** `mcp: {name: …}`. What is no name is told, since an assistant would find the tool under another. */
+function mcpNameOf(tree: YamlTree, node: YamlNode, problems: string[]): string | undefined {
+  const name = tree.get(node, 'name')?.node;
+  if (name === undefined) return undefined;
+  const text = tree.text(name);
+  if (text !== undefined && MCP_NAME.test(text)) return text;
+  problems.push(
+    `has the mcp name ${escapeForMessage(text ?? 'of another kind')}: it must be 1 to 64 letters, digits, _ and -`,
+  );
+  return undefined;
 }
 
 /** A host, or a list of them; what is none is left out, since runtimes of others may give the key another meaning. */

@@ -32,6 +32,8 @@ export interface Step {
  * - `lease`: work that one node at a time does.
  * - `fetched`: what an installation of packages fetched, by the key of that installation. `files` is a JSON array of
  *   `[name, size, sha256]`, whose contents are objects; `at`: when a node asked for it last.
+ * - `tool_name`: the names of tools for assistants, and the endpoint that was first active under each, as
+ *   `<naan>/<name>/<endpoint>`: it keeps the name, also once it is gone.
  * - `audit`: the records, each a JSON text with its place in the chain; `audit_head`: how far the chain is, and what
  *   went at its beginning; `audit_earlier`: the same of chains that version 0.1 wrote, one for each node.
  */
@@ -221,10 +223,19 @@ const access = ({ schema, types: { text, integer }, tableOptions }: Dialect): re
   )${tableOptions}`,
 ];
 
+const toolNames = ({ schema, types: { text, integer }, tableOptions }: Dialect): readonly string[] => [
+  `CREATE TABLE ${schema}tool_name (
+    name ${text} PRIMARY KEY,
+    owner ${text} NOT NULL,
+    at ${integer} NOT NULL
+  )${tableOptions}`,
+];
+
 /** In order. A step that was released never changes. */
 export const STEPS: readonly Step[] = [
   { prepare: first },
   { prepare: fetched },
   { prepare: hookFeedback },
   { prepare: access },
+  { prepare: toolNames },
 ];

@@ -14,7 +14,7 @@ interface Known {
 }
 
 /** First segments of the service's own paths: what else there is, are calls. */
-const OWN = /^\/(?:(?:kos|endpoints|actuator|proxy|doc|console|openapi\.(?:json|yaml))(?:\/|$)|$)/;
+const OWN = /^\/(?:(?:kos|endpoints|actuator|proxy|doc|console|mcp|\.well-known|openapi\.(?:json|yaml))(?:\/|$)|$)/;
 
 class InterfaceCheck {
   readonly #paths: readonly Known[];

@@ -6,6 +6,9 @@ import type { Step } from './steps.ts';
 const VERSIONED = '/{naan}/{name}/{apiVersion}/{endpoint}';
 const NEWEST = '/{naan}/{name}/{endpoint}';
 const BY_AT_ID = '/endpoints/{atId}/{endpoint}';
+const MCP = '/mcp';
+const ISSUERS = '/.well-known/oauth-protected-resource/mcp';
+const ASSISTANT = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' };
 const ARTIFACT = `${VERSIONED}/{artifact}`;
 
 export function calls(): Step[] {
@@ -55,6 +58,13 @@ export function calls(): Step[] {
     ...reads('get', VERSIONED, `/${NAAN}/files/files/table.csv`),
     ...reads('get', ARTIFACT, `/${NAAN}/files/1.0/files/a/table.csv`),
     ['get', ARTIFACT, `/${NAAN}/files/1.0/files/none.csv`],
+    ['post', MCP, MCP, json({ jsonrpc: '2.0', id: 1, method: 'tools/list' }, ASSISTANT)],
+    ['post', MCP, MCP, json({ jsonrpc: '2.0', method: 'notifications/initialized' }, ASSISTANT)],
+    ['post', MCP, MCP, json({ jsonrpc: '2.0', id: 1, method: 'tools/call' })],
+    ['post', MCP, MCP, raw('{')],
+    ['post', MCP, MCP, raw('x', 'text/csv')],
+    ['get', ISSUERS, ISSUERS],
+    ['head', ISSUERS, ISSUERS],
     ['head', ARTIFACT, `/${NAAN}/files/1.0/files/a/table.csv`],
   ];
 }
