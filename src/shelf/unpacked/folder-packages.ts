@@ -52,8 +52,6 @@ export class FolderPackages {
   #folders = new Map<string, Folder>();
   /** The paths of the folders of each id, in order. */
   #byKey = new Map<string, readonly string[]>();
-  /** The ids of which some folder may not be served. */
-  readonly #hidden = new Set<string>();
   /** Those that have rows, by `koKey`. */
   readonly #rows = new Map<string, FolderRow>();
   #damage: readonly ShelfDamage[] = [];
@@ -182,12 +180,11 @@ export class FolderPackages {
   damage(): readonly ShelfDamage[] {
     const hidden: ShelfDamage[] = [];
     const { kos } = this.#options;
-    for (const key of this.#hidden) {
-      const folders = this.#byKey.get(key) ?? [];
+    for (const [key, folders] of this.#byKey) {
       const id = this.#folders.get(folders[0] ?? '')?.id;
       const entry = id && kos.find(id);
-      if (id === undefined || entry === undefined) continue;
-      const serving = kos.folderOf(id);
+      const serving = id && kos.folderOf(id);
+      if (entry === undefined || (folders.length === 1 && serving !== undefined)) continue;
       const its = entry.atId ?? key;
       const other = serving === undefined ? 'a package that was imported' : `the folder ${serving}`;
       for (const where of folders) {
@@ -298,8 +295,6 @@ export class FolderPackages {
     const gone = [...this.#rows].filter(([key]) => !first.has(key)).map(([, { id }]) => id);
     this.#folders = new Map([...found].map(([where, folder]) => [where, { ...folder, content: undefined }]));
     this.#byKey = byKey;
-    this.#hidden.clear();
-    for (const [key, { length }] of byKey) if (length > 1 || others.has(key)) this.#hidden.add(key);
     const failure = await this.#write(came, gone).catch(toError);
     // What is full or away may be so for a while: what the rows say is served, with what lies in their folders.
     for (const { where } of failure === undefined ? [] : came)
@@ -330,14 +325,12 @@ export class FolderPackages {
   }
 
   async #moveAll(key: string): Promise<void> {
-    this.#hidden.add(key);
     for (const where of this.#byKey.get(key) ?? []) {
       const place = this.#placeOf(where);
       await this.#options.removed.take('exploded folder', place.path, (_from, to) => this.#rename(place, to));
       this.#folders.delete(where);
     }
     this.#byKey.delete(key);
-    this.#hidden.delete(key);
     this.#rows.delete(key);
   }
 

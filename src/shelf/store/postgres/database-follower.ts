@@ -3,6 +3,7 @@
  * earlier, since behind a pooler none may come. All of it goes over one connection of its own: a slow database, or changes
  * that have all of the others in use, keep no node from following.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { Backoff } from '../../../lib/backoff.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Following, Look, Query, Row } from '../database.ts';
@@ -45,7 +46,8 @@ export class DatabaseFollower implements Following {
   #rightsAt = -Infinity;
   #isAsking = false;
   #isWoken = false;
-  #wake: (() => void) | undefined;
+  readonly #ended = new AbortController();
+  #woken = new AbortController();
   #hearsNotifications: boolean | undefined;
   #closed = false;
 
@@ -64,7 +66,7 @@ export class DatabaseFollower implements Following {
 
   wake(): void {
     this.#isWoken = true;
-    this.#wake?.();
+    this.#woken.abort();
   }
 
   async look(): Promise<void> {
@@ -77,6 +79,7 @@ export class DatabaseFollower implements Following {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#ended.abort();
     this.wake();
     await this.#loop;
     await this.#connection?.end();
@@ -184,24 +187,13 @@ export class DatabaseFollower implements Following {
     this.#problem = error;
   }
 
+  /** Many changes at once are one look, and a database that is away is asked again no earlier, whatever wakes it. */
   async #rest(milliseconds: number): Promise<void> {
     const least = this.#problem === undefined ? LEAST_PAUSE_MS : milliseconds;
-    await this.#pause(least, false);
+    await wait(least, undefined, { signal: this.#ended.signal }).catch(() => undefined);
     if (this.#isWoken || this.#closed) return;
-    await this.#pause(milliseconds - least, true);
-  }
-
-  async #pause(milliseconds: number, canBeWoken: boolean): Promise<void> {
-    if (milliseconds <= 0 || this.#closed) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      this.#wake = () => {
-        if (!canBeWoken && !this.#closed) return;
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
+    this.#woken = new AbortController();
+    await wait(milliseconds - least, undefined, { signal: this.#woken.signal }).catch(() => undefined);
   }
 }
 

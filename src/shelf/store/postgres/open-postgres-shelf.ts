@@ -150,24 +150,21 @@ async function again({ database, follower, first, isClosed, warn }: Attempts): P
 /** One line for the person who starts it; never with the password. */
 function refused({ location, fleet }: PostgresDatabase, error: DatabaseError): Error {
   if (error.cause instanceof ServiceError) return error.cause;
-  const { fault } = error;
-  const what =
-    fault === 'credentials' && error.message.includes('pg_hba.conf')
+  const what: Partial<Record<DatabaseError['fault'], string>> = {
+    credentials: error.message.includes('pg_hba.conf')
       ? 'does not let this user in from here, or not this way: look at its pg_hba.conf, and at sslmode in --shelf'
-      : fault === 'credentials'
-        ? 'refuses the login: check the user in --shelf and the password (--shelf-password-file, PGPASSWORD or ~/.pgpass)'
-        : fault === 'database'
-          ? 'does not have that database: create it, or name another in --shelf'
-          : fault === 'tls'
-            ? 'cannot be trusted, or wants no TLS: check sslmode and sslrootcert in --shelf, and the name in the certificate'
-            : fault === 'permission'
-              ? `does not let this user use the schema ${fleet}`
-              : fault === 'schema'
-                ? error.sqlState === undefined
-                  ? 'cannot be used'
-                  : `cannot be used, since its schema ${fleet} is not whole: restore a backup, or name another with --fleet`
-                : 'cannot be reached';
-  return startRefused(`--shelf: ${location.label} ${what} (${messageOf(error)})`, { cause: error });
+      : 'refuses the login: check the user in --shelf and the password (--shelf-password-file, PGPASSWORD or ~/.pgpass)',
+    database: 'does not have that database: create it, or name another in --shelf',
+    tls: 'cannot be trusted, or wants no TLS: check sslmode and sslrootcert in --shelf, and the name in the certificate',
+    permission: `does not let this user use the schema ${fleet}`,
+    schema:
+      error.sqlState === undefined
+        ? 'cannot be used'
+        : `cannot be used, since its schema ${fleet} is not whole: restore a backup, or name another with --fleet`,
+  };
+  return startRefused(`--shelf: ${location.label} ${what[error.fault] ?? 'cannot be reached'} (${messageOf(error)})`, {
+    cause: error,
+  });
 }
 
 /** What a process that was killed left there. */
