@@ -3,9 +3,8 @@ import { messageOf } from '../../lib/errors.ts';
 import { parseHostPort } from '../../lib/host-port.ts';
 import type { HostPort } from '../../lib/host-port.ts';
 import type { Logger } from '../../lib/log.ts';
+import { NO_NETWORK, type NetworkAccess } from './access.ts';
 import {
-  NO_NETWORK,
-  type NetworkAccess,
   NETWORK_LIMITS,
   type NetworkLimits,
   type NetworkPermission,

@@ -1,5 +1,5 @@
 /** From where packages may be fetched: the registries of npm, and what the operator allowed that knowledge object. */
-import type { NetworkAccess } from '../network/permission.ts';
+import type { NetworkAccess } from '../network/access.ts';
 import { activationFailed } from '../supervisor/packages/errors.ts';
 import type { DependencySpecs } from './dependency-specs.ts';
 import type { NpmSources } from './npm.ts';

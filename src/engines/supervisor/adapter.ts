@@ -4,7 +4,7 @@
  */
 import type { HostPort } from '../../lib/host-port.ts';
 import type { EndpointPlan } from '../engine.ts';
-import type { NetworkAccess } from '../network/permission.ts';
+import type { NetworkAccess } from '../network/access.ts';
 import type { Network } from '../network/network.ts';
 import type { Kernel } from '../../confinement/walls.ts';
 import type { Installer } from './hosted-code.ts';

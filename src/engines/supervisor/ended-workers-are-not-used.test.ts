@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { realClock } from './clock.ts';
 import { SandboxProcess } from './process.ts';
-import { NO_NETWORK } from '../network/permission.ts';
+import { NO_NETWORK } from '../network/access.ts';
 import { nodeWorkers, prepareProgram } from '../node/program.ts';
 import { workerPolicy } from './worker-policy.ts';
 import { policyFor } from './policy.ts';

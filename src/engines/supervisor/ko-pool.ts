@@ -3,7 +3,7 @@ import { dirname, isAbsolute, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Tally } from '../../lib/tally.ts';
 import type { Network } from '../network/network.ts';
-import { NO_NETWORK, type NetworkAccess } from '../network/permission.ts';
+import { NO_NETWORK, type NetworkAccess } from '../network/access.ts';
 import type { EndpointCode, WorkerHome, WorkerProgram } from './adapter.ts';
 import { CallFailure, failed, hadNoTurn, isAbandoned, isStopping, queueIsFull } from './call-failure.ts';
 import { WorkerLosses, type WorkerLoss } from './calls-beside.ts';
