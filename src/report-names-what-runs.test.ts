@@ -63,16 +63,6 @@ test('every endpoint that is active is named with its address and its fields, an
   assert.equal(ready?.msg, 'Ready: 1 of 2 endpoints are active. Overview: http://127.0.0.1:8080/');
 });
 
-test('a large shelf has one line of the endpoints that are active, and each at the level debug', async () => {
-  const engine = new ManualEngine();
-  const kos = Array.from({ length: 51 }, (_, i) => javascriptKo('', { naan: 'a', name: `ko${i}` }));
-  const set = new EndpointSet((await Promise.all(kos.map((ko) => decidedEndpointsOf(ko, engine)))).flat(), []);
-  assert.deepEqual(
-    reported(set).map(({ event, active }) => [event, active]),
-    [['ready', 51]],
-  );
-});
-
 test('what a knowledge object asks for of the network is told, with the option that allows it', async () => {
   const naan = uniqueNaan();
   const ko = javascriptKo('', { naan, name: 'asks', deployment: { network: ['api.example', 'db.example:5432'] } });
@@ -101,25 +91,4 @@ test('an endpoint that takes its time is told of when it is decided', async () =
   engine.succeed(endpoint.id);
   await activation;
   assert.match(lines[1]?.msg ?? '', /POST http:\/\/127\.0\.0\.1:8080\/a\/slow\/1\.0\/run/);
-});
-
-test('nothing is told of an endpoint that was replaced before it was decided', async () => {
-  const engine = new ManualEngine({ name: 'python', builtIn: false });
-  const [endpoint] = await endpointsOf(javascriptKo('', { naan: 'a', name: 'slow' }), engine);
-  assert.ok(endpoint !== undefined);
-  const activation = endpoint.activate();
-  const activator = { set: new EndpointSet([endpoint], []) };
-  const lines = reportedOf(activator);
-  activator.set = new EndpointSet([], []);
-  endpoint.dispose();
-  engine.fail(endpoint.id, 'This operation was aborted');
-  await activation;
-  assert.equal(lines.length, 1);
-});
-
-test('an empty shelf is ready too', () => {
-  assert.deepEqual(
-    reported(new EndpointSet([], [])).map(({ msg }) => msg),
-    ['Ready: 0 of 0 endpoints are active. Overview: http://127.0.0.1:8080/'],
-  );
 });

@@ -34,26 +34,6 @@ test('what was done to the copy stays at the next start', async () => {
   assert.ok(!(await readdir(place)).includes('rcp-news2-v1.0'));
 });
 
-test('a copy that lost its mark is completed, and keeps what a person did', async () => {
-  const place = join(temporary, 'unmarked');
-  await exampleShelf(place);
-  await writeFile(join(place, NAME, 'metadata.json'), 'changed by a person');
-  await rm(join(place, 'rcp-news2-v1.0'), { recursive: true });
-  await rm(join(place, '.copy-of'));
-  await exampleShelf(place);
-  assert.equal(await metadataIn(place), 'changed by a person');
-  assert.ok((await readdir(place)).includes('rcp-news2-v1.0'));
-});
-
-test('a copy of other examples is outdated, and kept', async () => {
-  const place = join(temporary, 'outdated');
-  await exampleShelf(place);
-  await writeFile(join(place, '.copy-of'), 'the digest of other examples');
-  await writeFile(join(place, NAME, 'metadata.json'), 'of a person');
-  assert.deepEqual(await exampleShelf(place), { folder: place, outdated: true });
-  assert.equal(await metadataIn(place), 'of a person');
-});
-
 test('a copy that was interrupted is completed', async () => {
   const place = join(temporary, 'interrupted');
   await exampleShelf(place);

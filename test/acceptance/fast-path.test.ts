@@ -93,20 +93,3 @@ test('metadata that was replaced is read at once', async () => {
   assert.equal((await service.send('DELETE', `/kos/${ko.id}`)).status, 204);
   assert.equal((await service.get(`/kos/${ko.id}`)).status, 404);
 });
-
-test('all requests and calls are counted, whichever way they took', async () => {
-  const ko = javascriptKo(CODE, { naan: uniqueNaan() });
-  await service.serve(ko);
-  const countsOf = async () => {
-    const { requests, calls } = (await service.get('/actuator/info')).object['totals'] as Record<string, number>;
-    return { requests: requests ?? NaN, calls: calls ?? NaN };
-  };
-  const before = await countsOf();
-  for (const headers of [JSON_TYPE, { ...JSON_TYPE, origin: 'https://page.example' }]) {
-    assert.equal((await service.send('POST', pathOf(ko), { body: '1', headers })).status, 200);
-  }
-  assert.equal((await service.get(`/kos/${ko.id}`)).status, 200);
-  assert.equal((await service.get(`/kos/${uniqueNaan()}/none/v1`)).status, 404);
-  // The question itself is a request too.
-  assert.deepEqual(await countsOf(), { requests: before.requests + 5, calls: before.calls + 2 });
-});

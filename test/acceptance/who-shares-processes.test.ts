@@ -48,13 +48,6 @@ async function assertShared(service: OwnService, ...kos: readonly Ko[]): Promise
   }
 }
 
-test('all knowledge objects share processes, where nothing else is said', async () => {
-  await using service = await startService();
-  const kos = pair();
-  await service.serve(...kos);
-  await assertShared(service, ...kos);
-});
-
 test('two naans never share a process with --isolation naan, and two knowledge objects of one do', async () => {
   await using service = await startService({ args: ['--isolation', 'naan'] });
   const [one, two, other] = pair();
@@ -71,22 +64,6 @@ test('two knowledge objects never share a process with --isolation ko', async ()
   const pids = new Set<number>();
   for (const ko of kos) pids.add(await processOf(service, ko));
   assert.equal(pids.size, kos.length);
-});
-
-test('with --isolation ko, a process that ends is the matter of its knowledge object alone', async () => {
-  await using service = await startService({ args: ['--isolation', 'ko', '--execution-timeout', '1s'] });
-  const naan = uniqueNaan();
-  const good = javascriptKo(WORK, { naan, name: 'good' });
-  const loop = 'function run() { return Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1); }';
-  const ends = javascriptKo(loop, { naan, name: 'ends' });
-  const killed = javascriptKo(WORK, { naan, name: 'killed' });
-  await service.serve(good, ends, killed);
-  const pid = await processOf(service, good);
-  const ending = service.post(pathOf(ends), {});
-  const victim = await processOf(service, killed);
-  process.kill(victim, 'SIGKILL');
-  assert.equal((await ending).status, 500);
-  assert.equal(await processOf(service, good), pid, 'it runs on in its own');
 });
 
 test('knowledge objects call each other across processes, also where more call than may have processes', async () => {

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { inRound } from '../support/round.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { exampleService } from './support/services.ts';
-import { measure } from './support/measure.ts';
-import { DESKTOP, theBrowser } from './support/visit.ts';
+import { theBrowser } from './support/visit.ts';
 
 const WARFARIN = '/kos/cpic/warfarin/v1.0/service.yaml';
-const NARROW = { width: 320, height: 800 };
 const service = await exampleService();
 const browser = await theBrowser();
 const answered = (page: Page) => page.locator('.live-responses-table');
@@ -81,29 +78,3 @@ test('of one form that is called again and again', async (t) => {
   });
   visit.assertQuiet(service.url);
 });
-
-for (const size of inRound([], [NARROW, DESKTOP])) {
-  test(`in the dark, at ${size.width} px, both pages are readable`, async () => {
-    await using visit = await browser.visit(size, 'dark');
-    const { page } = visit;
-    const isDark = async (): Promise<void> => {
-      const colour = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-      assert.ok(
-        (colour.match(/\d+/g) ?? []).every((part) => Number(part) < 64),
-        colour,
-      );
-    };
-    await page.goto(service.url);
-    await page.locator('#list > li').first().waitFor();
-    await isDark();
-    const overview = await measure(page);
-    assert.deepEqual({ pale: overview.pale, sideways: overview.sideways }, { pale: [], sideways: 0 });
-    await openEditor(page, service.url, WARFARIN);
-    await execute(page, 'dose');
-    await page.getByText('Whole answer').click();
-    await isDark();
-    const { pale, sideways } = await measure(page);
-    assert.deepEqual({ pale, sideways }, { pale: [], sideways: 0 });
-    visit.assertQuiet(service.url);
-  });
-}

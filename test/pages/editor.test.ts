@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inRound, longTest } from '../support/round.ts';
 import { execute, openEditor } from './support/editor.ts';
-import { measure } from './support/measure.ts';
 import { exampleService } from './support/services.ts';
-import { DESKTOP, PHONE, theBrowser } from './support/visit.ts';
+import { theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
 const browser = await theBrowser();
@@ -81,26 +80,3 @@ test('an address that is no descriptor of this service gets a clear message', as
     });
   }
 });
-
-// In every run it is measured narrow and in the dark, and what stands above the form on a desk.
-for (const [name, size] of Object.entries(inRound({}, { phone: PHONE, desk: DESKTOP }))) {
-  test(`on a ${name} the editor is readable with a call that was answered`, async () => {
-    await using visit = await browser.visit(size);
-    await openEditor(visit.page, service.url, '/kos/cpic/warfarin/v1.0/service.yaml');
-    await execute(visit.page, 'dose');
-    const { texts, pale, sideways, lang, title, headings, unlabelled } = await measure(visit.page);
-    assert.ok(texts > 40, `${texts} elements with text`);
-    assert.deepEqual({ pale, sideways, unlabelled }, { pale: [], sideways: 0, unlabelled: [] });
-    assert.equal(lang, 'en');
-    assert.match(title, /Warfarin/);
-    assert.deepEqual(
-      headings.filter((level) => level === 1),
-      [1],
-    );
-    for (const button of ['.execute', '.btn.cancel', 'nav a']) {
-      const box = await visit.page.locator(button).first().boundingBox();
-      assert.ok(box !== null && box.height >= 40, `${button}: ${box?.height} px`);
-    }
-    visit.assertQuiet(service.url);
-  });
-}

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { explode } from '../acceptance/support/folders.ts';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { RecordedNodeRuntime } from '../runtimes/support/recorded-node-runtime.ts';
@@ -91,19 +88,6 @@ longTest('knowledge objects of one title are told apart by their ids, active or 
   );
   assert.equal(new Set(names).size, names.length, 'every link has a name of its own');
   visit.assertQuiet(service.url);
-});
-
-test('a knowledge object that cannot be read is listed with the reason, and counted', async () => {
-  const broken = welcomeKo({ naan, name: 'unreadable', files: { 'deployment.yaml': '{ not yaml' } });
-  await explode(broken, service.shelf, 'unreadable');
-  await service.get('/actuator/activation/reload');
-  await using visit = await browser.visit();
-  await visit.page.goto(service.url);
-  const card = visit.page.locator('#list > li').filter({ hasText: 'unreadable' });
-  assert.match(await card.innerText(), /not activated\s+deployment\.yaml/);
-  assert.match(await visit.page.getByRole('status').innerText(), /active; 1 knowledge object not activated$/);
-  visit.assertQuiet(service.url);
-  await rm(join(service.shelf, 'unreadable'), { recursive: true });
 });
 
 longTest(

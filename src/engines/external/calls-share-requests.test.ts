@@ -125,19 +125,6 @@ test('two requests are on their way, and what comes meanwhile forms the next', a
   assert.deepEqual(await Promise.all(answers), ['0', '1', '2', '3']);
 });
 
-test('slow requests hold up nobody', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { requests, call } = batches();
-  for (const n of [0, 1, 2]) {
-    void call(n);
-    await turn();
-  }
-  assert.equal(requests.length, 2);
-  t.mock.timers.tick(5);
-  await turn();
-  assert.equal(requests.length, 3);
-});
-
 test('a request has so many calls and characters at most, but one call of any size', async () => {
   const { requests, call } = batches();
   for (let i = 0; i < 65; i++) void call(i);
@@ -205,25 +192,6 @@ test('a request that breaks costs the calls that have no answer yet', async () =
   at(requests, 0).break(new RuntimeUnreachable('the runtime is gone'));
   assert.equal(await answered, '1');
   await assert.rejects(open, /the runtime is gone/);
-});
-
-test('a request that ends without an answer to each is as good as broken', async () => {
-  const { requests, call } = batches();
-  const [answered, open] = [call(1), call(2)];
-  await turn();
-  at(requests, 0).push('0=1\x00');
-  at(requests, 0).end();
-  assert.equal(await answered, '1');
-  await assert.rejects(open, RuntimeUnreachable);
-});
-
-test('what is no record is passed over, and nobody is answered twice', async () => {
-  const { requests, call } = batches();
-  const [first, second] = [call(1), call(2)];
-  await turn();
-  at(requests, 0).push('\x00nonsense\x00=1\x007=9\x0099999=9\x00-1=9\x000=1\x000=2\x000!500,no\x001=2\x00');
-  at(requests, 0).end();
-  assert.deepEqual([await first, await second], ['1', '2']);
 });
 
 test('an error has the status and the words of the runtime; a result that is not JSON is one', async () => {

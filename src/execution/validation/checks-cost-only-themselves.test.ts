@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../lib/errors.ts';
 import { SchemaChecks } from './schema-checks.ts';
 import type { KnownSchema } from './schema-checks.ts';
 
@@ -65,12 +64,6 @@ test('a check that takes too long costs itself: others that came with it are dec
   assert.ok(bad.slowUntil > 0);
 });
 
-test('each of many records of one call is decided, though one of them takes too long', async () => {
-  await using checks = new SchemaChecks({ quick: { timeout: 300 }, slow: { timeout: 600 } });
-  const checked = await checks.check(exploding(checks), ['1', deep(60), '2', '{'], 'a');
-  assert.deepEqual(checked, { kind: 'checked', outcomes: [null, 'its check takes more time than it may', null, null] });
-});
-
 test('a schema that is too much says why once, and is not tried again', async () => {
   // Its parts are counted before its time is up, on a busy machine too.
   await using checks = new SchemaChecks({ quick: { timeout: 120_000 }, slow: { timeout: 120_000 } });
@@ -108,21 +101,6 @@ test('no schema, no JSON and deep values', async () => {
     ),
   ];
   assert.deepEqual(outcome, { kind: 'checked', outcomes: [null, 'it is nested too deeply'] });
-});
-
-test('what nobody waits for any more is not checked, and what waits too long is told so', async () => {
-  await using checks = new SchemaChecks({ quick: { wait: 0 } });
-  const schema = schemaOf(checks, { type: 'number' });
-  await assert.rejects(
-    (async () => {
-      await checks.check(schema, ['1'], 'a');
-      await Promise.all(Array.from({ length: 200 }, () => checks.check(schema, ['1'], 'a')));
-    })(),
-    (thrown) => thrown instanceof ServiceError && thrown.status === 503,
-  );
-  await using others = new SchemaChecks();
-  const gone = await others.check(schemaOf(others, { type: 'number' }), ['"x"'], 'a', () => false);
-  assert.deepEqual(gone, { kind: 'checked', outcomes: ['nobody waits for it'] });
 });
 
 test('the main thread works on while a large value is checked', async () => {

@@ -45,30 +45,6 @@ const pass = async (seconds: number): Promise<void> => {
 };
 const record = (id: number, subject = ''): KeptAuditRecord => ({ id, subject }) as unknown as KeptAuditRecord;
 
-test('while nobody listens nothing is asked, and many cost what one does', async () => {
-  const { events, asked, state } = setup();
-  await pass(10);
-  assert.deepEqual(asked, { tokens: 0, reads: 0, follows: 0, nexts: 0 });
-  const all = Array.from({ length: 100 }, () => events.listen(undefined));
-  await pass(1);
-  const atFirst = { ...asked };
-  await pass(10);
-  assert.deepEqual([asked.follows, asked.nexts - atFirst.nexts, asked.tokens - atFirst.tokens], [1, 10, 10]);
-  state.token = 'b';
-  await pass(1);
-  for (const each of all) {
-    const told = takenBy(each);
-    assert.equal(told.match(/"catalogue":"a"/g)?.length, 1, told);
-    assert.equal(told.match(/"catalogue":"b"/g)?.length, 1, told);
-  }
-  for (const each of all) each.destroy();
-  await pass(1);
-  const atLast = { ...asked };
-  await pass(10);
-  assert.deepEqual(asked, atLast);
-  assert.equal(events.listeners, 0);
-});
-
 test('who does not read is ended, and those who read get all', async () => {
   const { events, records } = setup();
   const [slow, quick] = [events.listen(undefined), events.listen(undefined)];

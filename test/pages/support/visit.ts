@@ -6,7 +6,6 @@ import { launchChromium } from './chromium.ts';
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
-export const NARROW = [320, 360, 390].map((width) => ({ width, height: 800 }));
 
 /** Milliseconds after which the overview has looked for changes again, where a test turns its clock. */
 export const NEXT_LOOK_MS = 6000;
