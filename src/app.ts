@@ -39,6 +39,7 @@ import { Exposition } from './metrics/exposition.ts';
 import { History } from './metrics/history.ts';
 import { Measured } from './metrics/measured.ts';
 import { cdsHooks } from './protocols/cds-hooks/cds-hooks.ts';
+import { fhir } from './protocols/fhir/fhir.ts';
 import { kgrid } from './protocols/kgrid/kgrid.ts';
 import { mcp } from './protocols/mcp/mcp.ts';
 import { discardRegularly, scrub } from './shelf/scrub.ts';
@@ -302,6 +303,7 @@ export async function createApp({
         observe: (service, client, outcome) => measured.hookAnswers.add(JSON.stringify([service, client, outcome])),
       }),
       ...tools,
+      fhir({ shelf, publicUrl: config.publicUrl, version }),
       ...protocols,
     ],
     engines,

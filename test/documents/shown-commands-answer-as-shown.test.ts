@@ -22,6 +22,7 @@ const ALL: readonly Shown[] = [
   { document: 'docs/assistants.md', shelf: 'examples', atLeast: 1 },
   { document: 'docs/signatures.md', shelf: 'examples', atLeast: 1 },
   { document: 'docs/cds-hooks.md', shelf: 'examples', atLeast: 2 },
+  { document: 'docs/fhir.md', shelf: 'examples', atLeast: 2 },
   { document: 'docs/volume.md', shelf: 'examples', atLeast: 1 },
   {
     document: 'docs/authoring.md',

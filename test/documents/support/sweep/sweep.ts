@@ -3,6 +3,7 @@ import { activation } from './activation.ts';
 import { actuator } from './actuator.ts';
 import { calls } from './calls.ts';
 import { cdsHooks } from './cds-hooks.ts';
+import { fhir } from './fhir.ts';
 import { listings } from './pages-and-listings.ts';
 import { runtimes } from './runtimes.ts';
 import { removal, shelf } from './shelf.ts';
@@ -14,6 +15,7 @@ const PAGE = { origin: 'https://elsewhere.example' };
 export const sweep = async (): Promise<Step[]> => [
   ...calls(),
   ...cdsHooks(`${code.naan}-${code.name}`),
+  ...fhir(),
   ...listings(),
   ...actuator(code.id),
   ...activation(),
