@@ -1,4 +1,5 @@
 /** Holds the records of an audit to their chain of hashes. */
+import { fieldsOf, jsonOr } from '../../lib/json.ts';
 import { pagesOf, type Database } from '../store/database.ts';
 import { chainOf, BEGIN, type ChainEnd } from './audit-chain.ts';
 import { CHAIN, PAGE, RECORD, type AuditRow, type ChainRow } from './audit-table.ts';
@@ -94,19 +95,10 @@ async function knownWriters({ query, dialect }: Pick<Database, 'query' | 'dialec
 
 /** The columns by which records are chosen say the same as the record. */
 function contradictionIn({ record, at, who }: AuditRow): string | undefined {
-  const said = fieldsIn(record);
+  const said = fieldsOf(jsonOr(record));
   const columns = { who, time: new Date(at).toISOString() };
   const other = Object.entries(columns).find(([name, value]) => said[name] !== undefined && said[name] !== value);
   return other && `its column ${other[0]} is not as its text says`;
-}
-
-function fieldsIn(record: string): Record<string, unknown> {
-  try {
-    const value = JSON.parse(record) as unknown;
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }
 
 class Verifier {

@@ -15,21 +15,6 @@ import type { ShelfFollower } from './shelf-follower.ts';
 import { advance, stateOf, type State } from './state.ts';
 import { entryOf, KO_COLUMNS, type KoRow } from './stored-kos.ts';
 
-/** One change, while nobody else changes the shelf. */
-export interface OpenChange {
-  readonly query: Query;
-  /** What the row says now. */
-  readonly before: ShelfEntry | undefined;
-  /** Where the KO lies that a person put on the shelf as a folder. */
-  readonly folder: string | undefined;
-  /** Makes this the package of the KO. Its files must be stored already. */
-  put(content: PackageContent): Promise<void>;
-  /** Takes the KO off the shelf. */
-  remove(): Promise<void>;
-  /** Retains a package that lies in a folder of a person. Its files must be stored already. */
-  retain(content: PackageContent, why: 'deleted' | 'replaced'): Promise<void>;
-}
-
 export interface ChangesOptions {
   readonly database: Database;
   /** This one. */
@@ -72,7 +57,7 @@ export class ShelfChanges {
     id: KoId,
     action: ChangeAction | undefined,
     author: ChangeAuthor | undefined,
-    work: (change: OpenChange) => Promise<T>,
+    work: (change: Change) => Promise<T>,
   ): Promise<T> {
     const { database, objects } = this.#options;
     const { result, change, written, state } = await database.transaction(
@@ -142,9 +127,12 @@ export class ShelfChanges {
   }
 }
 
-class Change implements OpenChange {
+/** One change, while nobody else changes the shelf. */
+export class Change {
   readonly query: Query;
+  /** What the row says now. */
   readonly before: ShelfEntry | undefined;
+  /** Where the KO lies that a person put on the shelf as a folder. */
   readonly folder: string | undefined;
   readonly state: State;
   readonly others: number;
@@ -174,6 +162,7 @@ class Change implements OpenChange {
     this.others = found.others;
   }
 
+  /** Makes this the package of the KO. Its files must be stored already. */
   async put(content: PackageContent): Promise<void> {
     const { retained, database } = this.#options;
     const { entry, files } = content;
@@ -185,12 +174,14 @@ class Change implements OpenChange {
     if (this.before !== undefined && this.before.digest !== entry.digest) await this.#give(this.before, 'replaced');
   }
 
+  /** Takes the KO off the shelf. */
   async remove(): Promise<void> {
     if (this.before === undefined) return;
     await this.#write([null, null, null, null, null, 1]);
     await this.#give(this.before, 'deleted');
   }
 
+  /** Retains a package that lies in a folder of a person. Its files must be stored already. */
   async retain(content: PackageContent, why: 'deleted' | 'replaced'): Promise<void> {
     const { retained, database } = this.#options;
     if (!retained.isKept) return;

@@ -3,6 +3,7 @@
  * The same package has the same listing.
  */
 import { parseKoId, koKey, type KoId } from '../../knowledge-object/id.ts';
+import { fieldsOf } from '../../lib/json.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { sha256, type HashedFile, type PackageContent } from '../package/package-content.ts';
@@ -46,7 +47,7 @@ export function textsOf({ entry, files }: PackageContent): Source[] {
 
 /** @throws Error that says why it is no listing that was written here. */
 export function parseListing(text: string): PackageListing {
-  const { format, id: key, files } = JSON.parse(text) as { format?: unknown; id?: unknown; files?: unknown };
+  const { format, id: key, files } = fieldsOf(JSON.parse(text));
   if (format !== FORMAT) throw new Error(`it has format ${String(format)}, known is ${String(FORMAT)}`);
   const id = typeof key === 'string' ? parseKoId(key) : undefined;
   if (id === undefined || !Array.isArray(files)) throw new Error('it names no knowledge object, or no files');

@@ -27,7 +27,7 @@ import type {
   ShelfEntry,
   Staging,
 } from '../shelf.ts';
-import type { OpenChange, ShelfChanges } from './changes.ts';
+import type { Change, ShelfChanges } from './changes.ts';
 import type { Database } from './database.ts';
 import type { NodeId } from './nodes.ts';
 import type { Objects, Stored } from './objects.ts';
@@ -504,7 +504,7 @@ export class StoredShelf implements Shelf {
     id: KoId,
     action: ChangeAction | undefined,
     author: ChangeAuthor | undefined,
-    work: (change: OpenChange) => Promise<T>,
+    work: (change: Change) => Promise<T>,
   ): Promise<T> {
     return this.#parts.changes.run(id, action, author, work);
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { koKey, parseKoId, type KoId } from '../../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../../knowledge-object/metadata.ts';
 import { mapBounded } from '../../../lib/fair-queue.ts';
+import { fieldsOf } from '../../../lib/json.ts';
 import { isMissing, reasonOf } from '../../disk-errors.ts';
 import { admit } from '../../package/admit.ts';
 import { linesOf, sha256, type HashedFile, type PackageContent } from '../../package/package-content.ts';
@@ -98,7 +99,7 @@ export async function keptOf(layout: ShelfLayout, warn: Warn): Promise<OldPackag
   for (const { id, path, digest, why, at } of await keptNames(layout)) {
     try {
       const text = await readFile(path, 'utf8');
-      const { removed } = JSON.parse(text) as { removed?: unknown };
+      const { removed } = fieldsOf(JSON.parse(text));
       const isMoved = typeof removed === 'string' && /^[^/]+$/.test(removed) && !/^\.\.?$/.test(removed);
       const old = isMoved ? await moved(join(layout.removed, removed), id.naan) : pointed(layout, text);
       if (old.content.entry.digest !== digest) throw new Error('its files are not what was kept');
@@ -125,8 +126,7 @@ function pointed(layout: ShelfLayout, text: string): Read {
 
 /** @throws Error whose message says, for the operator, why this is not a pointer that was written there. */
 function parsePointer(text: string): { readonly content: PackageContent; readonly folder: string } {
-  const pointer = JSON.parse(text) as Partial<Record<string, unknown>>;
-  const { format, id: key, folder, files, metadata, digest, metadataSha256 } = pointer;
+  const { format, id: key, folder, files, metadata, digest, metadataSha256 } = fieldsOf(JSON.parse(text));
   if (format !== FORMAT) throw new Error(`it has format ${String(format)}, known is ${String(FORMAT)}`);
   const id = typeof key === 'string' ? parseKoId(key) : undefined;
   if (id === undefined || typeof folder !== 'string' || !/^[0-9a-f-]+$/.test(folder))
@@ -142,7 +142,7 @@ function parsePointer(text: string): { readonly content: PackageContent; readonl
 }
 
 function isFile(value: unknown): value is HashedFile {
-  const { path, size, sha256 } = (value ?? {}) as Partial<Record<string, unknown>>;
+  const { path, size, sha256 } = fieldsOf(value);
   return typeof path === 'string' && typeof size === 'number' && typeof sha256 === 'string';
 }
 

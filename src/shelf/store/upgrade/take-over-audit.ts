@@ -6,6 +6,7 @@ import { BEGIN, chainOf, type ChainEnd } from '../../audit/audit-chain.ts';
 import type { KeptAuditRecord } from '../../audit/audit-store.ts';
 import { appendAudit, trimRecord } from '../../audit/audit-table.ts';
 import { isMissing } from '../../disk-errors.ts';
+import { fieldsOf, jsonOr } from '../../../lib/json.ts';
 import type { Database, Query } from '../database.ts';
 
 /** What it knew of the chain beside its records. */
@@ -66,8 +67,8 @@ async function copyRecords(
 
 /** A line that broke off, as when the power fails, is no record, nor is what somebody wrote by hand. */
 function recordIn(line: string): KeptAuditRecord | undefined {
-  const record = line === '' ? undefined : parsed<KeptAuditRecord>(line);
-  const { id, time, who, subject } = record ?? {};
+  const record: Partial<KeptAuditRecord> = fieldsOf(jsonOr(line));
+  const { id, time, who, subject } = record;
   const isOne = Number.isSafeInteger(id) && [time, who, subject].every((field) => typeof field === 'string');
   return isOne ? (record as KeptAuditRecord) : undefined;
 }
@@ -78,7 +79,7 @@ async function readChainFile(folder: string): Promise<Partial<ChainFile> & Omit<
     if (isMissing(thrown)) return '';
     throw thrown;
   });
-  const { from, writer, end, trimmed } = parsed<ChainFile & { from: number }>(text) ?? {};
+  const { from, writer, end, trimmed }: Partial<ChainFile & { from: number }> = fieldsOf(jsonOr(text));
   if (Number.isSafeInteger(from) && typeof writer === 'string' && isEnd(end) && isEnd(trimmed))
     return { writer, end, trimmed };
   return { end: BEGIN, trimmed: BEGIN };
@@ -86,13 +87,4 @@ async function readChainFile(folder: string): Promise<Partial<ChainFile> & Omit<
 
 function isEnd(value: Partial<ChainEnd> | undefined): value is ChainEnd {
   return Number.isSafeInteger(value?.number) && typeof value?.hash === 'string';
-}
-
-function parsed<T>(text: string): Partial<T> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
