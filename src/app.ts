@@ -29,6 +29,7 @@ import { createServer } from './http/server.ts';
 import { ServiceEvents, ServiceState } from './http/service-events.ts';
 import { Accounts } from './identity/accounts.ts';
 import { Identity } from './identity/identity.ts';
+import { PrincipalLimits } from './identity/principal-limits.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import { messageOf } from './lib/errors.ts';
 import { LogLevels } from './lib/log-levels.ts';
@@ -110,8 +111,9 @@ export async function createApp({
   const measured = new Measured({ endpoints: config.metricsEndpoints, methods: MEASURED_METHODS });
   const observe = (outcome: string): void => measured.imports.add(outcome);
   const rules = { limits: packageLimitsOf(config.limits), descriptors, observe };
+  const scheme = config.tls === undefined ? 'http' : 'https';
   // Which port it is, the system says later where it may choose one.
-  const address = config.port === 0 ? undefined : `http://${config.host}:${config.port}`;
+  const address = config.port === 0 ? undefined : `${scheme}://${config.host}:${config.port}`;
   const places = { address, onWarning };
   const storage = owned.use(
     await openStorage({
@@ -221,6 +223,20 @@ export async function createApp({
     }),
   );
   const callLog = log.child({ part: 'calls' });
+  const { rate, calls } = config.limits;
+  const limits =
+    rate + calls === 0
+      ? undefined
+      : owned.use(
+          new PrincipalLimits({
+            ...{ rate, calls, database: shelf.database, node: () => shelf.node.value },
+            onProblem: (cause) =>
+              log.warn(
+                { part: 'access', event: 'shares-not-leased', cause },
+                'limits of principals stay as shared last',
+              ),
+          }),
+        );
   const accounts = owned.use(
     await Accounts.open(shelf.database, (cause) =>
       log.warn({ part: 'access', event: 'accounts-not-read', cause }, 'users and keys count as they were known last'),
@@ -231,13 +247,13 @@ export async function createApp({
     new Execution({
       activator,
       shelf,
-      identity: new Identity({ ...config, accounts, tokens, log }),
+      identity: new Identity({ ...config, accounts, limits, tokens, log }),
       checks,
       mostHeld: config.limits.held,
       arriving: () => lifecycle.manifests.arriving,
       observe: (endpoint, outcome, seconds, calls) => measured.executions.observe(endpoint, outcome, seconds, calls),
       // Code that asks comes by no address.
-      describe: (endpoint) => texts.of(endpoint, config.publicUrl ?? ownAddress(server)),
+      describe: (endpoint) => texts.of(endpoint, config.publicUrl ?? ownAddress(server, scheme)),
       failures: new FailedCalls(callLog, { inputs: config.logInputs, messages: config.logMessages }, failures),
       log: config.logExecutions ? new ExecutionLog(callLog, config.logInputs) : undefined,
       tracer: tracer && traceCalls(tracer),
@@ -354,7 +370,7 @@ export async function createApp({
 }
 
 /** Under which the service reaches itself. */
-function ownAddress({ server }: FastifyInstance): string {
+function ownAddress({ server }: FastifyInstance, scheme: 'http' | 'https'): string {
   const { address, family, port } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

@@ -5,6 +5,7 @@ import { type Isolation, ISOLATIONS } from '../engines/javascript/process-groups
 import type { NetworkPermission, NetworkPermissions } from '../engines/network/permission.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
 import { ANONYMOUS_LEVELS, type AnonymousLevel } from '../identity/identity.ts';
+import type { Grants } from '../identity/grants.ts';
 import type { OauthOptions } from '../identity/login.ts';
 import { VALIDATION_MODES, type ValidationMode } from '../knowledge-object/descriptors/deployment.ts';
 import { startRefused } from '../lib/errors.ts';
@@ -14,6 +15,7 @@ import type { PackageLimits } from '../shelf/archive/archive.ts';
 import { oauthOf } from './oauth-settings.ts';
 import { type ProxyTrust, toProxyTrust } from './proxy-trust.ts';
 import { type ChangedSetting, changedSettings, type RawSettings } from './read-settings.ts';
+import { tlsOf, type TlsFiles } from './tls-settings.ts';
 import { RETIRED_SETTINGS } from './retired-settings.ts';
 import { readKey, readPassword } from './secret-file.ts';
 import {
@@ -86,6 +88,10 @@ export interface Config {
   readonly privateManifests: boolean;
   readonly basic: BasicLogin | undefined;
   readonly oauth: OauthOptions | undefined;
+  /** Where the service speaks TLS itself. */
+  readonly tls: TlsFiles | undefined;
+  /** What client certificates give, by common name. */
+  readonly certificates: ReadonlyMap<string, Grants> | undefined;
   /** Key of call tokens; undefined: a key of this process alone. */
   readonly callKey: Buffer | undefined;
   /** What everybody may. */
@@ -182,6 +188,7 @@ export function toConfig(raw: RawSettings): Config {
     privateManifests: read.as('allow-private-manifests', toFlag),
     basic: basicOf(read),
     oauth: oauthOf(read),
+    ...tlsOf(read),
     callKey: read.optional('call-key-file', readKey),
     anonymous: anonymousOf(read, profile),
     // The original's default: reads and calls are open to every origin anyway, and nothing else may be.
@@ -340,6 +347,9 @@ interface Limits {
   readonly upload: number;
   readonly queue: number;
   readonly held: number;
+  /** Requests a second, and calls at once, of a principal; 0: any number. */
+  readonly rate: number;
+  readonly calls: number;
   readonly batchSpool: number;
   readonly batchIdle: number;
   readonly connections: number;
@@ -370,6 +380,8 @@ function limitsOf(read: SettingReader): Limits {
     upload: read.as('upload-timeout', toDuration),
     queue: read.as('queue-limit', toCount),
     held: read.as('max-held', toSize),
+    rate: read.as('max-rate', toNumber),
+    calls: read.as('max-calls', toNumber),
     batchSpool: read.as('max-batch-spool', toSize),
     batchIdle: read.as('batch-idle', toDuration),
     connections: read.as('max-connections', toCount),

@@ -56,6 +56,22 @@ const LIMIT_SETTINGS = [
     group: 'Limits',
     help: 'Bodies and answers that are held for clients at a time',
   },
+  {
+    option: 'max-rate',
+    env: 'KGRID_MAX_RATE',
+    kind: 'number',
+    default: '0',
+    group: 'Limits',
+    help: 'Requests a second of one user, key or token, or without a login of one address, on all activators together; 0: any number',
+  },
+  {
+    option: 'max-calls',
+    env: 'KGRID_MAX_CALLS',
+    kind: 'number',
+    default: '0',
+    group: 'Limits',
+    help: 'Calls at once of the same; 0: any number',
+  },
 ] as const satisfies readonly Setting[];
 
 /** What the service tells of itself. */
@@ -383,6 +399,34 @@ export const SETTINGS = [
     default: 'false',
     group: 'Access',
     help: 'Ask for a login for calls of endpoints too: the same as --anonymous reader',
+  },
+  {
+    option: 'tls-cert',
+    env: 'KGRID_TLS_CERT',
+    kind: 'text',
+    group: 'Access',
+    help: 'File with the certificate of the service (PEM, with those between it and the root): it then speaks TLS; read again when it changes',
+  },
+  {
+    option: 'tls-key',
+    env: 'KGRID_TLS_KEY',
+    kind: 'text',
+    group: 'Access',
+    help: 'File with the key of that certificate (PEM)',
+  },
+  {
+    option: 'tls-client-ca',
+    env: 'KGRID_TLS_CLIENT_CA',
+    kind: 'text',
+    group: 'Access',
+    help: 'File with the authorities whose client certificates are logins (PEM)',
+  },
+  {
+    option: 'tls-grant',
+    env: 'KGRID_TLS_GRANT',
+    kind: 'list',
+    group: 'Access',
+    help: 'name=role or name=role@place, what the client certificate of that common name gives; may repeat',
   },
   {
     option: 'cors',

@@ -9,7 +9,7 @@ import type { CallScope, CallSignal, CallTrace, NestedCall } from '../engines/en
 import { oneByOne } from '../engines/one-by-one.ts';
 import { type RecordBlock, type RecordsAnswer, type RecordsPart, RESULT_HEAD, textsOf } from '../engines/records.ts';
 import type { Identity } from '../identity/identity.ts';
-import type { Principal } from '../identity/principal.ts';
+import { namedIn, type Principal } from '../identity/principal.ts';
 import { callerGone, endpointNotFound, notAuthorized, outcomeOf, type ServiceError, toError } from '../lib/errors.ts';
 import { mapBounded } from '../lib/fair-queue.ts';
 import type { CallChecks, CheckedCall, EndpointChecks } from './call-checks.ts';
@@ -80,13 +80,13 @@ export interface TracedCall {
 }
 
 export interface CallTracer {
-  /** `records`: of how many that run together. */
-  call(endpoint: Endpoint, trace: CallTrace, records?: number): TracedCall;
+  /** `who` calls, where that has a name. `records`: of how many that run together. */
+  call(endpoint: Endpoint, trace: CallTrace, who: string | undefined, records?: number): TracedCall;
 }
 
 export interface CallsOptions {
   /** Asked whether a principal may call an endpoint. */
-  readonly identity?: Pick<Identity, 'allows'>;
+  readonly identity?: Pick<Identity, 'allows'> & Partial<Pick<Identity, 'limits'>>;
   /** Takes account of the inputs. */
   readonly held: HeldBytes;
   readonly failures: FailedCalls;
@@ -120,13 +120,16 @@ export class Calls {
     const { held, failures, observe, executions, tracer } = this.#options;
     const start = performance.now();
     // Where nobody knows whose call it is, it would begin a trace of its own.
-    const traced = input.trace === undefined ? undefined : tracer?.call(endpoint, input.trace);
+    const traced =
+      input.trace === undefined ? undefined : tracer?.call(endpoint, input.trace, namedIn(input.principal)?.who);
     const trace = traced === undefined ? input.trace : traced.trace;
     let outcome = 'done';
     let bytes = 0;
     let result: string | undefined;
+    let over: (() => void) | undefined;
     try {
       this.#require(input.principal, endpoint);
+      over = this.begin(input.principal, caller);
       bytes = held.hold(body.length);
       const executor = endpoint.ready() ?? (await endpoint.executor());
       if (isAborted(signal)) throw callerGone('The client went away before its call began');
@@ -166,13 +169,15 @@ export class Calls {
       failures.note(thrown, { endpoint, trace, input: input.text, json });
       throw thrown;
     } finally {
+      over?.();
       held.shrink(bytes);
       const milliseconds = performance.now() - start;
       observe(endpoint, outcome, start, milliseconds, 1);
       traced?.end(outcome);
       if (executions !== undefined) {
         const depth = origin?.depth ?? 0;
-        executions.note({ endpoint, trace, caller, depth, outcome, milliseconds, input: input.text, result });
+        const named = namedIn(input.principal);
+        executions.note({ endpoint, trace, caller, named, depth, outcome, milliseconds, input: input.text, result });
       }
     }
   }
@@ -188,7 +193,10 @@ export class Calls {
     this.#require(input.principal, endpoint);
     const executor = endpoint.ready() ?? (await endpoint.executor());
     const start = performance.now();
-    const traced = input.trace === undefined ? undefined : tracer?.call(endpoint, input.trace, records.count);
+    const traced =
+      input.trace === undefined
+        ? undefined
+        : tracer?.call(endpoint, input.trace, namedIn(input.principal)?.who, records.count);
     const trace = traced === undefined ? input.trace : traced.trace;
     const execute = async (some: RecordBlock): Promise<RecordsAnswer> =>
       withoutInfinite(
@@ -235,10 +243,24 @@ export class Calls {
       }
     }
     this.#options.executions?.noteRecords({
-      ...{ endpoint, trace, caller, records: records.count, failed, milliseconds: duration * records.count },
+      ...{
+        endpoint,
+        trace,
+        caller,
+        named: namedIn(input.principal),
+        records: records.count,
+        failed,
+        milliseconds: duration * records.count,
+      },
       ...{ inputBytes: records.text.length, inputs: () => Buffer.from(records.text, 'latin1').toString() },
     });
     return told;
+  }
+
+  /** Takes account of a call of this principal, or of a batch, until what it gives is called. @throws tooManyRequests. */
+  begin(principal: Principal | undefined, address: string | undefined): (() => void) | undefined {
+    if (principal === undefined) return undefined;
+    return this.#options.identity?.limits?.begin(principal, address);
   }
 
   /** For calls that go on for long: what they call in turn stays until its end, also when it is replaced meanwhile. */

@@ -19,10 +19,17 @@ const SHOWS_INFO: ReadonlySet<string> = new Set(['trace', 'debug', 'info']);
 /** Characters of an input in a line. */
 const MOST_INPUT_CHARACTERS = 20_000;
 
+/** Who called, where that has a name. */
+interface Named {
+  readonly who: string;
+  readonly login: string;
+}
+
 export interface LoggedExecution {
   readonly endpoint: Endpoint;
   readonly trace: CallTrace | undefined;
   readonly caller: string | undefined;
+  readonly named: Named | undefined;
   /** 0 for a client's call. */
   readonly depth: number;
   /** `done`, or the code of the error. */
@@ -39,6 +46,7 @@ export interface LoggedRecords {
   readonly endpoint: Endpoint;
   readonly trace: CallTrace | undefined;
   readonly caller: string | undefined;
+  readonly named: Named | undefined;
   readonly records: number;
   readonly failed: number;
   readonly milliseconds: number;
@@ -56,14 +64,14 @@ export class ExecutionLog {
     this.#withInputs = withInputs;
   }
 
-  note({ endpoint, trace, caller, depth, outcome, milliseconds, input, result }: LoggedExecution): void {
+  note({ endpoint, trace, caller, named, depth, outcome, milliseconds, input, result }: LoggedExecution): void {
     if (!SHOWS_INFO.has(this.#log.level)) return;
     this.#log.info(
       {
         ...{ event: 'execution', ...factsOf(endpoint), digest: packageDigestOf(endpoint.ko.entry) },
         ...{ outcome, milliseconds: rounded(milliseconds), inputBytes: Buffer.byteLength(input) },
         ...(result !== undefined && { resultBytes: Buffer.byteLength(result) }),
-        ...{ ...traceNames(trace), remoteAddress: caller },
+        ...{ ...traceNames(trace), remoteAddress: caller, ...named },
         ...(depth > 0 && { depth }),
         ...this.#inputs(() => input),
       },
@@ -71,13 +79,23 @@ export class ExecutionLog {
     );
   }
 
-  noteRecords({ endpoint, trace, caller, records, failed, milliseconds, inputBytes, inputs }: LoggedRecords): void {
+  noteRecords({
+    endpoint,
+    trace,
+    caller,
+    named,
+    records,
+    failed,
+    milliseconds,
+    inputBytes,
+    inputs,
+  }: LoggedRecords): void {
     if (!SHOWS_INFO.has(this.#log.level)) return;
     this.#log.info(
       {
         ...{ event: 'execution', ...factsOf(endpoint), digest: packageDigestOf(endpoint.ko.entry) },
         ...{ outcome: failed === 0 ? 'done' : failed === records ? 'failed' : 'done-in-part', records, failed },
-        ...{ milliseconds: rounded(milliseconds), inputBytes, ...traceNames(trace), remoteAddress: caller },
+        ...{ milliseconds: rounded(milliseconds), inputBytes, ...traceNames(trace), remoteAddress: caller, ...named },
         ...this.#inputs(inputs),
       },
       'records of a batch ended',

@@ -13,6 +13,8 @@ export interface ProvenanceOptions {
 export interface ProvenCall {
   readonly endpoint: Endpoint;
   readonly trace: CallTrace;
+  /** Who called, where that has a name. */
+  readonly caller: { readonly who: string; readonly login: string } | undefined;
   readonly contentType: string;
   /** When it began. */
   readonly time: Date;
@@ -27,7 +29,7 @@ export class Provenance {
   }
 
   /** As JSON text. */
-  of({ endpoint, trace, contentType, time, called }: ProvenCall): string {
+  of({ endpoint, trace, caller, contentType, time, called }: ProvenCall): string {
     const { version } = this.#options;
     const node = this.#options.node();
     const { name, release = `kgrid-activator ${version}` } = endpoint.engine ?? {
@@ -36,6 +38,7 @@ export class Provenance {
     return JSON.stringify({
       executionId: trace.executionId,
       ...placeOf(endpoint),
+      ...(caller && { caller }),
       ...(contentType !== '' && { contentType }),
       engine: { name, version: release },
       activator: { version, ...(node !== undefined && { node }) },

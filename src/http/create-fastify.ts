@@ -10,6 +10,7 @@ import { badUrl, pathOf } from '../lib/url-path.ts';
 import { requestErrorBody, sendError, toServiceError } from './errors.ts';
 import { ERROR_HEADER } from './headers.ts';
 import { Methods } from './methods.ts';
+import type { TlsContext } from './tls.ts';
 import type { RequestIds } from './request-gate.ts';
 
 /** Paths of a package can be long; the router's own limit is 100 characters a segment. */
@@ -30,11 +31,18 @@ export function createFastify(
   ids: RequestIds,
   log: FastifyBaseLogger,
   streaming: { has(socket: Socket): boolean },
+  tls?: TlsContext,
 ): FastifyInstance {
   const methods = new Methods();
   const badUrls = new WeakSet<IncomingMessage>();
   const trusts = trustProxy && trustOf(trustProxy);
-  const app = Fastify({
+  const http = {
+    // `host-header.ts` says it in words.
+    requireHostHeader: false,
+    headersTimeout: Math.min(HEADERS_TIMEOUT_MS, limits.request),
+    connectionsCheckingInterval: 1000,
+  };
+  const app: FastifyInstance = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request would cost more than most requests log; what is logged names the request's id. Set here,
@@ -49,12 +57,7 @@ export function createFastify(
     return503OnClosing: false,
     schemaController: NO_SCHEMAS,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT_CHARACTERS },
-    http: {
-      // `host-header.ts` says it in words.
-      requireHostHeader: false,
-      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, limits.request),
-      connectionsCheckingInterval: 1000,
-    },
+    ...(tls === undefined ? { http } : { https: { ...http, ...tls } }),
     // The router refused the request before any route was known.
     frameworkErrors: (error, request, reply) => void sendError(request, reply, error),
     rewriteUrl: (request) => {

@@ -62,6 +62,7 @@ import { proxyRoutes } from './proxy-routes.ts';
 import { RequestGate } from './request-gate.ts';
 import { openapiRoutes, rootRoutes } from './root-routes.ts';
 import { eventRoutes, type ServiceEvents, type ServiceState } from './service-events.ts';
+import { readTls, watchTls } from './tls.ts';
 import { traceRequests } from './trace-requests.ts';
 
 interface ServerOptions {
@@ -106,7 +107,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const gate = new RequestGate({ requests: measured.requests, log });
   await using owned = new AsyncDisposableStack();
   const streaming = new WeakSet<Socket>();
-  const app = createFastify(config, gate.ids, log, streaming);
+  const tls = config.tls === undefined ? undefined : await readTls(config.tls);
+  const app = createFastify(config, gate.ids, log, streaming, tls);
+  if (config.tls !== undefined) {
+    const watched = watchTls(app.server, config.tls, log);
+    app.addHook('onClose', () => Promise.resolve(watched[Symbol.dispose]()));
+  }
   owned.defer(() => app.close());
   app.addHook('onRequest', (request, reply, done) => {
     gate.count();

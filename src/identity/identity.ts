@@ -7,6 +7,7 @@ import { uptime } from '../lib/time.ts';
 import { Grants, type Resource } from './grants.ts';
 import { type Credentials, type Identified, Login, type LoginOptions } from './login.ts';
 import type { Permission, Role } from './permissions.ts';
+import type { PrincipalLimits } from './principal-limits.ts';
 import { ANONYMOUS, DEV, type Principal } from './principal.ts';
 
 export type { Resource } from './grants.ts';
@@ -21,6 +22,7 @@ export interface IdentityOptions extends LoginOptions {
   /** Metrics are for everybody. */
   readonly openMetrics?: boolean;
   readonly tokens: CallTokens;
+  readonly limits?: PrincipalLimits | undefined;
 }
 
 const MILLISECONDS = /^\d{1,12}$/;
@@ -30,6 +32,8 @@ export class Identity {
   readonly anybody: Principal;
   /** Whether somebody may do something to a resource. */
   readonly allows: (principal: Principal, permission: Permission, resource: Resource) => boolean;
+  /** How much a principal may ask for; undefined: as much as it likes. */
+  readonly limits: PrincipalLimits | undefined;
   readonly #tokens: CallTokens;
   /** None where everybody is an operator. */
   readonly #login: Login | undefined;
@@ -39,6 +43,7 @@ export class Identity {
   /** @throws startRefused for settings with which no login can work. */
   constructor(options: IdentityOptions) {
     const { profile, anonymous, openMetrics = false } = options;
+    this.limits = options.limits;
     this.#tokens = options.tokens;
     const isOpen = anonymous === 'operator';
     const level = anonymous === 'none' ? [] : [anonymous];

@@ -15,6 +15,12 @@ export interface Principal {
   readonly origin?: CallOrigin;
 }
 
+/** Who it is, for logs and answers; undefined where that says nothing. */
+export const namedIn = (principal: Principal | undefined): { who: string; login: string } | undefined =>
+  principal === undefined || NAMELESS.has(principal.kind) ? undefined : { who: principal.name, login: principal.kind };
+
+const NAMELESS: ReadonlySet<string> = new Set(['anonymous', 'call', 'dev']);
+
 /** Without a login, where that gives nothing. */
 export const ANONYMOUS: Principal = Object.freeze({ name: 'anonymous', kind: 'anonymous', grants: Grants.NONE });
 /** Everybody in the dev profile. */

@@ -42,7 +42,7 @@ export interface Tracer extends AsyncDisposable {
 
 /** Spans of calls: the whole, its wait, its run, and its way to a runtime. */
 export const traceCalls = (tracer: Tracer): CallTracer => ({
-  call: (endpoint, trace, records) => new Traced(tracer, endpoint, trace, records),
+  call: (endpoint, trace, who, records) => new Traced(tracer, endpoint, trace, who, records),
 });
 
 class Traced implements TracedCall, CallSpan {
@@ -52,7 +52,13 @@ class Traced implements TracedCall, CallSpan {
   readonly #start = performance.now();
   #run: Span | undefined;
 
-  constructor(tracer: Tracer, endpoint: Endpoint, trace: CallTrace, records: number | undefined) {
+  constructor(
+    tracer: Tracer,
+    endpoint: Endpoint,
+    trace: CallTrace,
+    who: string | undefined,
+    records: number | undefined,
+  ) {
     const { ko, id, entry } = endpoint;
     const facts = {
       'kgrid.ko': koKey(ko.id),
@@ -60,6 +66,7 @@ class Traced implements TracedCall, CallSpan {
       'kgrid.engine': entry.engine,
       'kgrid.package.digest': `sha256:${ko.entry.digest}`,
       'kgrid.execution.id': trace.executionId,
+      ...(who === undefined ? {} : { 'enduser.id': who }),
       ...(records === undefined ? {} : { 'kgrid.records': records }),
     };
     this.#tracer = tracer;

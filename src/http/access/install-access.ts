@@ -11,7 +11,7 @@ import type { Config } from '../../config/config.ts';
 import { certificateOf } from '../../identity/certificate.ts';
 import type { Identity, Resource } from '../../identity/identity.ts';
 import type { Credentials, Identified } from '../../identity/login.ts';
-import { isAskedForEach, isChange, isPermission, type Permission } from '../../identity/permissions.ts';
+import { isAskedForEach, isChange, isForAll, isPermission, type Permission } from '../../identity/permissions.ts';
 import { ANONYMOUS, type Principal } from '../../identity/principal.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { koNotFound, messageOf, ServiceError } from '../../lib/errors.ts';
@@ -111,8 +111,15 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
     if (foreign !== undefined && access === 'info') return done(foreign);
     if (foreign !== undefined && access === 'health') request.principal = ANONYMOUS;
     const pending = authenticate(request, access);
-    if (pending === undefined) done();
-    else pending.then(() => done(), done);
+    const { limits } = identity;
+    const isCounted = limits !== undefined && !isForAll(access);
+    if (pending === undefined && !isCounted) return done();
+    const counted = (): void => {
+      if (isCounted) void reply.headers(limits.take(request.principal, request.ip));
+    };
+    Promise.resolve(pending)
+      .then(counted)
+      .then(() => done(), done);
   });
 }
 

@@ -31,7 +31,12 @@ export function fastReads(shelf: Shelf, identity: Identity, gate: RequestGate): 
   return (request, response, next) => {
     const { method, url = '', headers } = request;
     const start = performance.now();
-    const isPlain = method === 'GET' && isAny(headers.accept) && headers['if-none-match'] === undefined;
+    // Where requests are counted, the route does it.
+    const isPlain =
+      identity.limits === undefined &&
+      method === 'GET' &&
+      isAny(headers.accept) &&
+      headers['if-none-match'] === undefined;
     const id = isPlain && url.startsWith(PREFIX) ? parseKoId(url.slice(PREFIX.length)) : undefined;
     if (id === undefined || !identity.allows(identity.anybody, 'read', id)) return next(request, response);
     const onFound = (entry: ShelfEntry | undefined): void => {

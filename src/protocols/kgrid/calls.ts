@@ -9,7 +9,7 @@ import { type AnswerForm, Negotiation, WRAPPED } from '../../execution/negotiati
 import { CalledEndpoints, type ProvenCall } from '../../execution/provenance.ts';
 import { callOfRequest, ClientGone } from '../../http/protocol.ts';
 import type { RequestGate } from '../../http/request-gate.ts';
-import type { Principal } from '../../identity/principal.ts';
+import { namedIn, type Principal } from '../../identity/principal.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
 import { withoutMark } from '../../lib/text.ts';
 import { pathOf } from '../../lib/url-path.ts';
@@ -67,7 +67,7 @@ export class HttpCalls {
     const { endpoint, set, json, form, trace, principal } = target;
     if (json && !isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
     const text = body.toString('utf8');
-    const proven = this.#prove(endpoint, trace, request.headers['content-type'] ?? '');
+    const proven = this.#prove(endpoint, trace, principal, request.headers['content-type'] ?? '');
     const input = {
       body: json ? withoutMark(text) : body,
       text,
@@ -95,7 +95,7 @@ export class HttpCalls {
     const { negotiation, answers } = this.#knownOf(endpoint);
     const form = negotiation.answerForm(request.headers.accept);
     const trace = this.#gate.ids.traceOf(request, requestId);
-    const proven = this.#prove(endpoint, trace, '');
+    const proven = this.#prove(endpoint, trace, principal, '');
     const input = {
       ...{ body: '', text: '', contentType: '', json: false },
       ...callOfRequest(request, trace, this.#execution.identity.caller(request.headers, principal)),
@@ -109,9 +109,16 @@ export class HttpCalls {
     answers.write(response, this.#execution.held, answer);
   }
 
-  #prove(endpoint: Endpoint, trace: CallTrace, contentType: string): ProvenCall | undefined {
+  #prove(endpoint: Endpoint, trace: CallTrace, principal: Principal, contentType: string): ProvenCall | undefined {
     if (this.#execution.provenance === undefined) return undefined;
-    return { endpoint, trace, contentType, time: new Date(), called: new CalledEndpoints() };
+    return {
+      endpoint,
+      trace,
+      caller: namedIn(principal),
+      contentType,
+      time: new Date(),
+      called: new CalledEndpoints(),
+    };
   }
 
   #knownOf(endpoint: Endpoint): Known {

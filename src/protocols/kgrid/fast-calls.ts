@@ -35,6 +35,7 @@ function knownIn(identity: Identity, { headers: { authorization }, socket }: Inc
 
 export function fastCalls({ activator, identity, calls, bodies, gate }: FastCallsOptions): FastPath {
   const series = gate.seriesOf(EXECUTION_ROUTE, 'POST');
+  const { limits } = identity;
   return (request, response, next) => {
     const { method, url = '', headers } = request;
     // What the page of a site may read of an answer, the route knows.
@@ -58,6 +59,9 @@ export function fastCalls({ activator, identity, calls, bodies, gate }: FastCall
         ...(target && { [EXECUTION_ID_HEADER]: target.trace.executionId }),
       });
     try {
+      if (limits !== undefined)
+        for (const [name, value] of Object.entries(limits.take(principal, request.socket.remoteAddress)))
+          response.setHeader(name, value);
       const accepted = (target = calls.accept(request, endpoint, set, id, principal));
       bodies.collect(request, (error, body) => {
         // Called from the socket: nobody else would catch what is thrown.

@@ -61,11 +61,12 @@ export class Batches {
     const { calls, batches } = this.#execution;
     const source = new BatchSource(request);
     const { socket } = request;
+    using owned = new DisposableStack();
+    owned.defer(calls.begin(target.principal, socket.remoteAddress) ?? (() => undefined));
     streaming.add(socket);
     // The server's own clock for silent connections: a record may take its time.
     socket.setTimeout(0);
     // Also when it is replaced or deleted meanwhile: a batch ends on what it began with.
-    using owned = new DisposableStack();
     owned.use(target.endpoint.hold());
     const scope = owned.use(calls.holdingScope(target.set, target.principal));
     using watch = new BatchWatch(source, response, lifecycle, this.#limits);
