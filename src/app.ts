@@ -117,14 +117,15 @@ export async function createApp({
   const places = { address, onWarning };
   const storage = owned.use(
     await openStorage({
-      ...{ ...places, location, folder: config.state, maxAudit: config.limits.audit },
-      ...{
-        defaultNaan: config.defaultNaan,
-        keepRemoved: config.keepRemoved,
-        isReadOnly: config.readOnly,
-        archives: rules,
-        fleet: config.fleet,
-      },
+      ...places,
+      location,
+      folder: config.state,
+      maxAudit: config.limits.audit,
+      defaultNaan: config.defaultNaan,
+      keepRemoved: config.keepRemoved,
+      isReadOnly: config.readOnly,
+      archives: rules,
+      fleet: config.fleet,
       passwords: { file: config.shelfPassword, environment },
       stopped: lifecycle.stopped,
     }),
@@ -135,13 +136,11 @@ export async function createApp({
   if (tracer !== undefined) traceShelf(tracer, shelf);
   const fleet = owned.use(
     new Fleet({
-      ...{
-        shelf,
-        name: config.fleet,
-        startsWith: config.startsWith,
-        runtimeExpiry: config.limits.runtimeExpiry,
-        notedHistory: state.notedHistory,
-      },
+      shelf,
+      name: config.fleet,
+      startsWith: config.startsWith,
+      runtimeExpiry: config.limits.runtimeExpiry,
+      notedHistory: state.notedHistory,
       node: { version: fullVersion(build), settings: config.agreed },
       log: log.child({ part: 'fleet' }),
     }),
@@ -179,7 +178,11 @@ export async function createApp({
       requireTrusted: (pkg) => shelf.requireTrusted(pkg),
       isTrustAsked: () => trust.isAsked,
       onGone: (ko) => consoles.forget(ko),
-      ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint, servesLibraries: config.servesLibraries },
+      engines,
+      known,
+      descriptors,
+      maxTimeout: config.limits.endpoint,
+      servesLibraries: config.servesLibraries,
       order: (change, about, author) => fleet.order(change, about, author),
       observe: (endpoint, milliseconds) => {
         measured.activated(endpoint, milliseconds);
@@ -197,7 +200,9 @@ export async function createApp({
   owned.use(discardRegularly({ discardRemoved }, onWarning));
   owned.use(
     scrub({
-      ...{ shelf, first: activator.takenAsKnown(), pass: config.scrub },
+      shelf,
+      first: activator.takenAsKnown(),
+      pass: config.scrub,
       onRead: () => measured.scrubbed++,
       onDamage: ({ where, cause }, id) => {
         log.error({ event: 'damage', where, cause }, `${where} on the shelf is damaged: ${cause}`);
@@ -218,7 +223,9 @@ export async function createApp({
   const schemas = owned.use(new SchemaChecks());
   const checks = owned.use(
     new CallChecks({
-      ...{ schemas, ...config.validate, log: log.child({ part: 'calls' }) },
+      schemas,
+      ...config.validate,
+      log: log.child({ part: 'calls' }),
       observe: (endpoint, part, what) => measured.executions.broke(endpoint, part, what),
     }),
   );
@@ -315,7 +322,10 @@ export async function createApp({
     protocols: [
       kgrid({ publicUrl: config.publicUrl, texts, batches }),
       cdsHooks({
-        ...{ engines, publicUrl: config.publicUrl, database: shelf.database, ...config.cds },
+        engines,
+        publicUrl: config.publicUrl,
+        database: shelf.database,
+        ...config.cds,
         observe: (service, client, outcome) => measured.hookAnswers.add(JSON.stringify([service, client, outcome])),
       }),
       ...tools,
@@ -360,7 +370,10 @@ export async function createApp({
     startRuntimes: async () => {
       const parts = {
         onAbsent: (engine: string) => activator.engineIsAbsent(engine),
-        ...{ config, registry: runtimes, cache: cache ?? state.cache, environment },
+        config,
+        registry: runtimes,
+        cache: cache ?? state.cache,
+        environment,
         log: log.child({ part: 'runtimes' }),
       };
       await startManagedWorkers({ ...parts, version, known, kernel, consoles, shared: fleet.fetches });

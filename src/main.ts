@@ -30,8 +30,13 @@ function auditStart(audit: Pick<Audit, 'write'>, { endpoints, failures }: Endpoi
   if (endpoints.length + failures.length === 0) return;
   const about = auditedActivation(outcomeOf(endpoints, [], failures), false);
   audit.write({
-    ...{ who: 'kgrid-activator', login: 'start', action: 'start', subject: 'all', ...about },
-    ...{ requestId: '', remoteAddress: '' },
+    who: 'kgrid-activator',
+    login: 'start',
+    action: 'start',
+    subject: 'all',
+    ...about,
+    requestId: '',
+    remoteAddress: '',
   });
 }
 

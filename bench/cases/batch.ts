@@ -26,7 +26,16 @@ async function recordsFile(bench: Bench, count: number): Promise<string> {
 }
 
 const curlArgs = ({ url }: Service, { call }: BenchKo, file: string): string[] => [
-  ...['-sS', '--fail', '-o', '/dev/null', '-X', 'POST', '-H', 'Content-Type: application/x-ndjson', '-T', file],
+  '-sS',
+  '--fail',
+  '-o',
+  '/dev/null',
+  '-X',
+  'POST',
+  '-H',
+  'Content-Type: application/x-ndjson',
+  '-T',
+  file,
   url + call.path,
 ];
 

@@ -91,7 +91,10 @@ export async function makeShelf(bench: Pick<Bench, 'folder' | 'signal'>, kos: re
   const packages = await mapBounded(kos, AT_ONCE, async ({ ko }) => {
     bench.signal.throwIfAborted();
     const sources = Object.entries(ko.files).map(([path, content]) => ({
-      ...{ path, size: Buffer.byteLength(content), sha256: sha256(content), from: { text: String(content) } },
+      path,
+      size: Buffer.byteLength(content),
+      sha256: sha256(content),
+      from: { text: String(content) },
     }));
     const metadata = String(ko.files[METADATA_FILE]);
     const content = admit(parseMetadata(metadata, NAAN).id, metadata, sources);

@@ -52,7 +52,10 @@ async function copy(context: Context, from: string, to: string, options: CopyOpt
   const open = (location: string, fleet = 'kgrid', isReadOnly = false): Promise<StoredShelf> =>
     orShelfFailure(() =>
       openShelf(location, {
-        ...{ fleet, isNode: false, isReadOnly, keepRemoved: KEEP_ALL },
+        fleet,
+        isNode: false,
+        isReadOnly,
+        keepRemoved: KEEP_ALL,
         passwords,
         onWarning: (message) => terminal.note(message),
       }),

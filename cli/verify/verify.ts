@@ -75,7 +75,10 @@ async function runHere(
     throw ioFailure(`${paths[0] ?? ''} holds no knowledge object that can be run ("kgrid check" says more)`);
   const activator = owned.use(
     await activateSources(all, {
-      ...{ env: context.env, terminal, runtimes: runtimesFor(all), showConsole: false },
+      env: context.env,
+      terminal,
+      runtimes: runtimesFor(all),
+      showConsole: false,
       settings: ['--provenance'],
     }),
   );
@@ -277,7 +280,9 @@ async function packagesOfShelf(
   await requireFolder(location);
   await using shelf = await orShelfFailure(() =>
     openShelf(location, {
-      ...{ fleet, isNode: false, passwords: { environment: env } },
+      fleet,
+      isNode: false,
+      passwords: { environment: env },
       onWarning: (message) => terminal.note(message),
     }),
   );

@@ -88,7 +88,11 @@ export class FailedEndpoints implements Disposable {
 }
 
 const factsOf = ({ id, ko, entry, status }: Endpoint, event: string): Record<string, string> => ({
-  ...{ event, ko: ko.key, endpoint: id, engine: entry.engine, status },
+  event,
+  ko: ko.key,
+  endpoint: id,
+  engine: entry.engine,
+  status,
   digest: `sha256:${ko.entry.digest}`,
 });
 

@@ -229,7 +229,9 @@ const HEAD_LENGTH_BYTES = 4;
 /** `isStored`: its files never change, and need not be read before somebody asks for one. */
 function encodeReading({ services, descriptor, hooks }: PackageReading, isStored: boolean): Buffer {
   const head: Head = {
-    ...{ descriptor, isStored, hooks },
+    descriptor,
+    isStored,
+    hooks,
     services: services.map(({ apiVersion, of, deployment }) => [apiVersion, of, entriesOf(deployment).map(headOf)]),
   };
   const text = Buffer.from(JSON.stringify(head));

@@ -152,7 +152,12 @@ export class Library {
   #entryOf(path: string, { file, engine, problem }: Unit, line: number): DeploymentEntry {
     const missing = `${escapeForMessage(file)}, which a library in ${METADATA_FILE} names, is not in the package: add it or correct the name`;
     return {
-      ...{ path, method: 'post', engine, entry: file, line, raw: {} },
+      path,
+      method: 'post',
+      engine,
+      entry: file,
+      line,
+      raw: {},
       artifacts: [...this.#files.keys()].filter((each) => isForCode(each, file)),
       problems: [...(problem === undefined ? [] : [problem]), ...(this.#files.has(file) ? [] : [missing])],
     };

@@ -21,7 +21,10 @@ const SERVICES = [
   {
     service: parseService(SERVICE, 'service.yaml'),
     deployment: parseDeployment(DEPLOYMENT, 'deployment.yaml'),
-    ...{ folder: '', of: 0, apiVersion: '1.10', missing: [] },
+    folder: '',
+    of: 0,
+    apiVersion: '1.10',
+    missing: [],
   },
 ];
 const [from = assert.fail()] = SERVICES;
@@ -43,8 +46,24 @@ const whole = (reading: PackageReading | undefined) =>
     ]),
   };
 const ENTRY_PARTS = [
-  ...['path', 'method', 'engine', 'artifacts', 'entry', 'function', 'package', 'module', 'installs', 'isolation'],
-  ...['timeout', 'validate', 'network', 'listsExports', 'note', 'raw', 'line', 'problems'],
+  'path',
+  'method',
+  'engine',
+  'artifacts',
+  'entry',
+  'function',
+  'package',
+  'module',
+  'installs',
+  'isolation',
+  'timeout',
+  'validate',
+  'network',
+  'listsExports',
+  'note',
+  'raw',
+  'line',
+  'problems',
 ] as (keyof DeploymentEntry)[];
 const packageOf = (name: string) => ({ id: { naan: 'a', name, version: 'v1' }, digest: `digest of ${name}` });
 

@@ -26,7 +26,8 @@ test('a check that takes too long, or for which nobody waits, is ended with all 
   process.env['KGRID_PASSWORD'] = 'a secret of the service';
   try {
     const ko = javascriptKo('function run() { for (;;); }', {
-      ...{ naan: 'a', name: 'loops' },
+      naan: 'a',
+      name: 'loops',
       files: { 'worked-examples.yaml': '- { name: L, endpoint: /run, input: 1, expect: 1 }\n'.repeat(50) },
     });
     const archive = join(folder, 'ko.zip');

@@ -31,7 +31,7 @@ export interface KoSource extends AsyncDisposable {
 export async function openFolder(path: string, unless?: ReadonlySet<string>): Promise<KoSource> {
   const label = tidyLabel(path);
   try {
-    return folderSource(path, await listPackageFiles(path, { ...(unless === undefined ? {} : { unless }) }));
+    return folderSource(path, await listPackageFiles(path, unless === undefined ? {} : { unless }));
   } catch (thrown) {
     throw new Unavailable(`${label} cannot be read: ${messageOf(thrown)}`, { cause: thrown });
   }

@@ -56,8 +56,15 @@ test('proxies are a number of them, or addresses and networks; alone, the option
   const hops = (count: number, isFlag = false): object => ({ hops: count, networks: [], isFlag });
   const of = (...networks: string[]): object => ({ hops: 0, networks, isFlag: false });
   table<object | undefined>(({ trustProxy }) => trustProxy, 'trust-proxy', {
-    ...{ false: undefined, off: undefined, 0: undefined, true: hops(1, true), Yes: hops(1, true) },
-    ...{ 1: hops(1), 16: hops(16), '10.0.0.0/8': of('10.0.0.0/8'), '192.0.2.7': of('192.0.2.7/32') },
+    false: undefined,
+    off: undefined,
+    0: undefined,
+    true: hops(1, true),
+    Yes: hops(1, true),
+    1: hops(1),
+    16: hops(16),
+    '10.0.0.0/8': of('10.0.0.0/8'),
+    '192.0.2.7': of('192.0.2.7/32'),
     '10.0.0.0/8, fd00::/8,::1': of('10.0.0.0/8', 'fd00::/8', '::1/128'),
   });
   assert.deepEqual(configOf(['--trust-proxy', '--provenance']).trustProxy, hops(1, true));

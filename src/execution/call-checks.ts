@@ -309,7 +309,8 @@ export class SchemaBreaks implements Disposable {
       {
         event: `${part}-breaks-schema`,
         ...factsOf(endpoint),
-        ...{ path: path === '' ? '/' : path, expected },
+        path: path === '' ? '/' : path,
+        expected,
         ...(more === 0 ? {} : { more }),
       },
       more === 0

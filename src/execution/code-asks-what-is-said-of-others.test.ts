@@ -10,7 +10,10 @@ import { HeldBytes } from './held-bytes.ts';
 test('in the scope of a call, what the service says of an active endpoint is told, and of no other', async () => {
   const scopes: CallScope[] = [];
   const endpoint = {
-    ...{ id: 'a/b/1.0/run', name: 'run', apiVersion: '1.0', entry: { engine: 'x', method: 'post' } },
+    id: 'a/b/1.0/run',
+    name: 'run',
+    apiVersion: '1.0',
+    entry: { engine: 'x', method: 'post' },
     ko: { id: { naan: 'a', name: 'b', version: '1.0' }, key: 'a/b/1.0', atId: 'a/b/1.0' },
     ready: () => ({
       execute: ({ scope }: { scope: CallScope }) => {

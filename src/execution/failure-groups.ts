@@ -81,7 +81,7 @@ export class FailureGroups {
     let group = this.#groups.get(key);
     if (group === undefined) {
       this.#makeRoom(koKey(id), endpoint);
-      group = { ...failed, ...{ key, kind, message: text, count: 0, first: now, last: now } };
+      group = { ...failed, key, kind, message: text, count: 0, first: now, last: now };
     } else this.#groups.delete(key);
     group.count++;
     group.last = now;
@@ -98,7 +98,7 @@ export class FailureGroups {
   /** Forgets what is of knowledge objects that are not there any more. */
   async keepOnly(isThere: (id: KoId) => Promise<boolean>): Promise<void> {
     const known = new Map<string, Promise<boolean>>();
-    for (const group of [...this.#groups.values()]) {
+    for (const group of this.#groups.values().toArray()) {
       const ko = koKey(group.id);
       const answer = known.get(ko) ?? isThere(group.id);
       known.set(ko, answer);

@@ -73,7 +73,10 @@ export function accountRoutes(app: FastifyInstance, { accounts, passwords, opera
     audit(request, { action: 'key create', subject: subjectOf(nameOfKey(prefix), grants), outcome: 'done' });
     void reply.code(201).headers({ 'cache-control': 'no-store', location: `${KEYS}/${nameOfKey(prefix)}` });
     return {
-      ...{ key, name: nameOfKey(prefix), note, grants },
+      key,
+      name: nameOfKey(prefix),
+      note,
+      grants,
       expires: expires === undefined ? null : new Date(expires).toISOString(),
     };
   };
@@ -104,13 +107,20 @@ const time = (milliseconds: number | undefined): string | null =>
   milliseconds === undefined ? null : new Date(milliseconds).toISOString();
 
 const shownUser = ({ name, grants, created, changed }: User): object => ({
-  ...{ name, grants: grants.texts },
-  ...{ created: time(created), changed: time(changed) },
+  name,
+  grants: grants.texts,
+  created: time(created),
+  changed: time(changed),
 });
 
 const shownKey = ({ prefix, note, grants, createdBy, created, expires, revoked }: ApiKey): object => ({
-  ...{ name: nameOfKey(prefix), note, grants: grants.texts, createdBy },
-  ...{ created: time(created), expires: time(expires), revoked: time(revoked) },
+  name: nameOfKey(prefix),
+  note,
+  grants: grants.texts,
+  createdBy,
+  created: time(created),
+  expires: time(expires),
+  revoked: time(revoked),
 });
 
 const subjectOf = (name: string, grants: readonly string[] = []): string =>

@@ -130,7 +130,11 @@ const toShown = ({
 }: FailureGroup): object => ({
   ko: koKey(id),
   ...(endpoint === '' ? {} : { endpoint, engine }),
-  ...{ code, status, message, place, count },
+  code,
+  status,
+  message,
+  place,
+  count,
   first: new Date(first).toISOString(),
   last: new Date(last).toISOString(),
   requestId: trace?.requestId,

@@ -104,7 +104,8 @@ async function componentsOf({
 function triedAgainOf(endpoints: readonly Endpoint[]): readonly object[] {
   const first = new Map(endpoints.toReversed().map((each) => [each.ko.key, each]));
   return [...first].toReversed().map(([knowledgeObject, { detail, triedAgainAt }]) => ({
-    ...{ knowledgeObject, cause: detail },
+    knowledgeObject,
+    cause: detail,
     ...(triedAgainAt === undefined ? {} : { triedAgainAt: new Date(triedAgainAt).toISOString() }),
   }));
 }

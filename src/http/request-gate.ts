@@ -117,7 +117,12 @@ export class RequestGate {
     { requestId, executionId }: CallTrace,
   ): HeaderList {
     return [
-      ...['x-content-type-options', 'nosniff', REQUEST_ID_HEADER, requestId, EXECUTION_ID_HEADER, executionId],
+      'x-content-type-options',
+      'nosniff',
+      REQUEST_ID_HEADER,
+      requestId,
+      EXECUTION_ID_HEADER,
+      executionId,
       ...corsHeadersFor(request),
     ];
   }

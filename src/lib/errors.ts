@@ -114,8 +114,12 @@ export const executionFailed = defineExecution('execution-failed');
 /** By code: what a call fails with through the code that it runs. */
 export const EXECUTION_ERRORS: ReadonlyMap<string, typeof executionFailed> = new Map(
   Object.entries({
-    ...{ 'code-error': codeError, 'execution-timeout': executionTimeout, 'out-of-memory': outOfMemory },
-    ...{ 'process-ended': processEnded, 'invalid-result': invalidResult, 'execution-failed': executionFailed },
+    'code-error': codeError,
+    'execution-timeout': executionTimeout,
+    'out-of-memory': outOfMemory,
+    'process-ended': processEnded,
+    'invalid-result': invalidResult,
+    'execution-failed': executionFailed,
   }),
 );
 /**

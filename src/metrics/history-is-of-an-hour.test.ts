@@ -38,8 +38,14 @@ test('calls are told in steps, with the one that goes on, and how long they took
   pass(10_000);
   const { from, kos, total, ...rest } = history.of(undefined, LIMIT);
   assert.deepEqual(rest, {
-    ...{ step: 30, lastSeconds: 10, steps: 2, calls: [100, 6], failed: [0, 3] },
-    ...{ p50: [75, 30_000], p95: [97.5, 30_000], p99: [99.5, 30_000] },
+    step: 30,
+    lastSeconds: 10,
+    steps: 2,
+    calls: [100, 6],
+    failed: [0, 3],
+    p50: [75, 30_000],
+    p95: [97.5, 30_000],
+    p99: [99.5, 30_000],
   });
   assert.ok(Math.abs(Date.parse(from) - Date.now() + 40_000) < 5000);
   // A rank of 50.5 of the 100 between 0.05 and 0.1 s.

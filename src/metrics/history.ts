@@ -26,7 +26,10 @@ const failedOf = (figures: Figures): number => figures[FAILED] ?? 0;
 /** As the alerts have it: what the caller did wrong is no failure of the service or of a knowledge object. */
 const FAILURES: ReadonlySet<string> = new Set([
   ...EXECUTION_ERRORS.keys(),
-  ...['runtime-unreachable', 'runtime-silent', 'overloaded', 'internal'],
+  'runtime-unreachable',
+  'runtime-silent',
+  'overloaded',
+  'internal',
 ]);
 /** Of calls that did not run nobody asks how long they took. */
 const RAN: ReadonlySet<string> = new Set(['done', ...EXECUTION_ERRORS.keys(), 'runtime-silent', 'internal']);
@@ -275,8 +278,10 @@ export class History implements Disposable {
     });
     const began = Date.now() - this.#soFar - (this.#step - first) * STEP_MS;
     return {
-      ...{ step: STEP_SECONDS, lastSeconds: rounded(this.#soFar / 1000) },
-      ...{ from: new Date(1000 * Math.round(began / 1000)).toISOString(), steps: steps.length },
+      step: STEP_SECONDS,
+      lastSeconds: rounded(this.#soFar / 1000),
+      from: new Date(1000 * Math.round(began / 1000)).toISOString(),
+      steps: steps.length,
       calls: steps.map(callsOf),
       failed: steps.map(failedOf),
       p50: steps.map((each) => quantile(each, 0.5)),

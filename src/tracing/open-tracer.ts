@@ -37,8 +37,12 @@ export interface TraceSettings {
 const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 const TRACES_ENDPOINT = 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
 const SAMPLERS: readonly string[] = [
-  ...['always_on', 'always_off', 'traceidratio'],
-  ...['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'],
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
 ];
 
 /** Undefined where nothing is to be traced. */
@@ -99,8 +103,15 @@ export function traceSettings(environment: Environment): TraceSettings | undefin
 const STANDARD_SAMPLER = 'parentbased_always_on';
 
 const NOWHERE: TraceSettings = {
-  ...{ url: '', headers: {}, timeout: 1, compression: 'none', sampler: 'always_off', samplerArgument: undefined },
-  ...{ resource: {}, queue: { most: 1, batch: 1, delay: 1 }, warnings: [] },
+  url: '',
+  headers: {},
+  timeout: 1,
+  compression: 'none',
+  sampler: 'always_off',
+  samplerArgument: undefined,
+  resource: {},
+  queue: { most: 1, batch: 1, delay: 1 },
+  warnings: [],
 };
 
 /** `name=value,…`, whose values are percent-encoded. */

@@ -140,7 +140,10 @@ function contextOf(parent: SpanParent | undefined): Context {
   if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
   const { tracestate } = parent ?? {};
   const context: SpanContext = {
-    ...{ traceId, spanId, isRemote: true, traceFlags: Number.parseInt(flags, 16) & 1 },
+    traceId,
+    spanId,
+    isRemote: true,
+    traceFlags: Number.parseInt(flags, 16) & 1,
     ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
   };
   return isSpanContextValid(context) ? trace.setSpanContext(ROOT_CONTEXT, context) : ROOT_CONTEXT;

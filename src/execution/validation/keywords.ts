@@ -211,9 +211,22 @@ export const KEYWORDS: ReadonlyMap<string, KeywordKind> = new Map<string, Keywor
 
 /** Words whose schemas are of the value itself, and not of something in it. */
 export const IN_PLACE: ReadonlySet<string> = new Set([
-  ...['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas'],
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'dependentSchemas',
 ]);
 
 export const TYPES: ReadonlySet<string> = new Set([
-  ...['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'],
+  'array',
+  'boolean',
+  'integer',
+  'null',
+  'number',
+  'object',
+  'string',
 ]);

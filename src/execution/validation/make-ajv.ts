@@ -20,7 +20,12 @@ const PRECISION = 8;
 /** Schemas must come from a `Bundle`. */
 export function makeAjv(allErrors: boolean): Ajv2020 {
   const ajv = new Ajv2020({
-    ...{ allErrors, verbose: true, strict: false, validateSchema: false, meta: false, logger: false },
+    allErrors,
+    verbose: true,
+    strict: false,
+    validateSchema: false,
+    meta: false,
+    logger: false,
     // A property that every object inherits is none that was sent.
     ownProperties: true,
     inlineRefs: false,

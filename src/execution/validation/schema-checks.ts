@@ -40,12 +40,20 @@ export interface ChecksOptions {
 type Checkable = Pick<CheckJob, 'values' | 'of'>;
 
 const QUICK: LaneOptions = {
-  ...{ timeout: 1000, memory: 256, idle: 300_000, wait: 10_000 },
-  ...{ jobsAtOnce: 64, charactersAtOnce: 256 * 1024 },
+  timeout: 1000,
+  memory: 256,
+  idle: 300_000,
+  wait: 10_000,
+  jobsAtOnce: 64,
+  charactersAtOnce: 256 * 1024,
 };
 const SLOW: LaneOptions = {
-  ...{ timeout: 5000, memory: 512, idle: 10_000, wait: 10_000 },
-  ...{ jobsAtOnce: 1, charactersAtOnce: 1 },
+  timeout: 5000,
+  memory: 512,
+  idle: 10_000,
+  wait: 10_000,
+  jobsAtOnce: 1,
+  charactersAtOnce: 1,
 };
 /** Characters of values that are checked beside others. */
 const SMALL_CHARACTERS = 64 * 1024;

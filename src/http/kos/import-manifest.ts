@@ -60,7 +60,11 @@ function importByJson(action: string, events: ManifestParts['events'], run: Run)
 
 /** Whoever asked for it knows the import by the id of the request. */
 const progress = (requestId: string, { location, id, error }: ManifestOutcome, done: number, total: number) => ({
-  ...{ type: 'import', requestId, done, total, location: withoutCredentials(location) },
+  type: 'import',
+  requestId,
+  done,
+  total,
+  location: withoutCredentials(location),
   ...(id !== undefined && { ko: koKey(id) }),
   ...(error !== undefined && { error: error.message }),
 });

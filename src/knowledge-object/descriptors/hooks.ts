@@ -35,8 +35,18 @@ export interface HookService {
 }
 
 const KEYS = new Set([
-  ...['id', 'hook', 'title', 'description', 'usageRequirements', 'prefetch', 'needs'],
-  ...['endpoint', 'code', 'input', 'cards', 'deadline'],
+  'id',
+  'hook',
+  'title',
+  'description',
+  'usageRequirements',
+  'prefetch',
+  'needs',
+  'endpoint',
+  'code',
+  'input',
+  'cards',
+  'deadline',
 ]);
 const MOST_SERVICES = 50;
 const MOST_PREFETCH = 50;

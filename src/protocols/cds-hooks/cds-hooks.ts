@@ -239,7 +239,12 @@ async function run({
       await execution.calls.invoke(
         { endpoint, set },
         {
-          ...{ body: text, text, contentType: 'application/json', json: true, deadline, ...caller },
+          body: text,
+          text,
+          contentType: 'application/json',
+          json: true,
+          deadline,
+          ...caller,
           ...(isTrusted && { principal: undefined }),
         },
         new ClientGone(reply.raw),

@@ -97,7 +97,10 @@ export class HttpCalls {
     const trace = this.#gate.ids.traceOf(request, requestId);
     const proven = this.#prove(endpoint, trace, principal, '');
     const input = {
-      ...{ body: '', text: '', contentType: '', json: false },
+      body: '',
+      text: '',
+      contentType: '',
+      json: false,
       ...callOfRequest(request, trace, this.#execution.identity.caller(request.headers, principal)),
     };
     const result = await this.#execution.calls.invoke({ endpoint, set }, input, new ClientGone(response));

@@ -36,7 +36,10 @@ export class EndpointAnswers {
     this.#info = `,"info":{"ko":${ko.metadata},"inputs":`;
     this.#fixedBytes = START.length + Buffer.byteLength(this.#info) + END.length;
     this.#headers = [
-      ...['content-location', `/${id}`, PACKAGE_DIGEST_HEADER, packageDigestOf(ko.entry)],
+      'content-location',
+      `/${id}`,
+      PACKAGE_DIGEST_HEADER,
+      packageDigestOf(ko.entry),
       ...(ko.signers.length === 0 ? [] : [PACKAGE_SIGNER_HEADER, ko.signers.map(encodeURIComponent).join(', ')]),
     ];
     this.#areHeadersAscii = ASCII.test(this.#headers.join(''));

@@ -130,12 +130,19 @@ export class Batches {
 
   #headersOf(request: IncomingMessage, { endpoint, trace }: Target, type: string): string[] {
     return [
-      ...['content-type', type, 'content-location', `/${endpoint.id}`],
-      ...[PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.entry)],
+      'content-type',
+      type,
+      'content-location',
+      `/${endpoint.id}`,
+      PACKAGE_DIGEST_HEADER,
+      packageDigestOf(endpoint.ko.entry),
       // Without chunks there is no place for them.
       ...(request.httpVersion === '1.0' ? [] : ['trailer', TRAILERS]),
       // Proxies would wait for the whole of it.
-      ...['cache-control', 'no-store', 'x-accel-buffering', 'no'],
+      'cache-control',
+      'no-store',
+      'x-accel-buffering',
+      'no',
       ...this.#service.gate.executionHeaders(request, trace),
     ];
   }
