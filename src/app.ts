@@ -309,8 +309,12 @@ export async function createApp({
       ? []
       : [
           mcp({
-            ...{ mostTools: config.mcp.mostTools, publicUrl: config.publicUrl, issuer: config.oauth?.issuer, version },
-            ...{ database: config.readOnly ? undefined : shelf.database, activations },
+            mostTools: config.mcp.mostTools,
+            publicUrl: config.publicUrl,
+            issuer: config.oauth?.issuer,
+            version,
+            database: config.readOnly ? undefined : shelf.database,
+            activations,
             onActivated: (listener) => (toolsMayChange = listener),
           }),
         ];

@@ -9,17 +9,15 @@ import type { Fields } from '../../lib/json.ts';
 export type PlainCheck = (value: unknown) => boolean;
 
 const TELLING: ReadonlySet<string> = new Set([
-  ...[
-    'title',
-    'description',
-    'examples',
-    'default',
-    'deprecated',
-    'readOnly',
-    'writeOnly',
-    'contentMediaType',
-    'x-unit',
-  ],
+  'title',
+  'description',
+  'examples',
+  'default',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'contentMediaType',
+  'x-unit',
 ]);
 const MOST_DEPTH = 10;
 
