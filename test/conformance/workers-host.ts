@@ -3,9 +3,9 @@ import pino from 'pino';
 import { CallTokens } from '../../src/engines/call-token.ts';
 import { RuntimeEngine } from '../../src/engines/external/runtime-engine.ts';
 import { workerAdapter } from '../../src/engines/table.ts';
-import { OwnWorkers } from '../../src/engines/supervisor/managed-workers.ts';
+import { ManagedWorkers } from '../../src/engines/supervisor/managed-workers.ts';
 import type { KnownLoads } from '../../src/engines/engine.ts';
-import type { OwnWorkersOptions } from '../../src/engines/supervisor/managed-workers.ts';
+import type { ManagedWorkersOptions } from '../../src/engines/supervisor/managed-workers.ts';
 import type { Adapter } from '../../src/engines/supervisor/adapter.ts';
 import type { EngineUnderTest } from './engine.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -15,11 +15,11 @@ const CALL_MILLISECONDS = 3000;
 
 /** What a test gives them: a folder that stays, what is known of code, and what the operator allowed. */
 type Given = { readonly cache?: string; readonly known?: KnownLoads } & Partial<
-  Pick<OwnWorkersOptions, 'kernel' | 'sourceBuilds' | 'environment' | 'network' | 'addons'>
+  Pick<ManagedWorkersOptions, 'kernel' | 'sourceBuilds' | 'environment' | 'network' | 'addons'>
 >;
 
 /** Makes them, by that of the table where no adapter is given; none is started before code is to run. */
-export async function ownWorkers(
+export async function managedWorkers(
   name: string,
   given: Given = {},
   made?: Adapter,
@@ -40,8 +40,8 @@ export async function ownWorkers(
   });
   const adapter = made ?? (await workerAdapter(name));
   if (adapter === undefined) throw new Error(`${name} has no managed workers`);
-  engine.managed = new OwnWorkers({
-    ...{ ...limits, engine: name, kit: adapter, version: '0.0.0', log },
+  engine.managed = new ManagedWorkers({
+    ...{ ...limits, engine: name, adapter, version: '0.0.0', log },
     ...{ cache: folder.path, maxBody: 1e6, sourceBuilds: [], environment: process.env },
     ...given,
   });

@@ -12,7 +12,7 @@ control.on('data', () => {
   const last = shared.seal();
   const answers = shared.take();
   if (answers) control.write(answers);
-  control.write(frame(kinds.sealed, last, 0, ''));
+  control.write(frame(kinds.drain, last, 0, ''));
 });
 control.on('error', () => undefined);
 control.on('close', () => process.kill(process.pid, 'SIGKILL'));

@@ -1,5 +1,5 @@
 import { engineConformance } from '../../../test/conformance/engine.ts';
-import { ownWorkers } from '../../../test/conformance/workers-host.ts';
+import { managedWorkers } from '../../../test/conformance/workers-host.ts';
 
 const script = (code: string) => ({ files: { 'src/index.js': code }, function: 'run' });
 
@@ -15,5 +15,5 @@ engineConformance(
     endless: script('exports.run = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);'),
     failing: { ...script('exports.run = () => missing;'), says: /^Code execution error: ReferenceError: missing/ },
   },
-  () => ownWorkers('node'),
+  () => managedWorkers('node'),
 );

@@ -1,5 +1,5 @@
 import { engineConformance } from '../../../test/conformance/engine.ts';
-import { ownWorkers } from '../../../test/conformance/workers-host.ts';
+import { managedWorkers } from '../../../test/conformance/workers-host.ts';
 
 const script = (code: string) => ({ files: { 'src/main.py': code }, function: 'run' });
 
@@ -18,5 +18,5 @@ engineConformance(
       says: /^Code execution error: NameError: .*missing/,
     },
   },
-  () => ownWorkers('python'),
+  () => managedWorkers('python'),
 );

@@ -13,7 +13,7 @@ import {
   type EngineHealth,
   type Executor,
 } from '../engine.ts';
-import type { OwnWorkers } from '../supervisor/managed-workers.ts';
+import type { ManagedWorkers } from '../supervisor/managed-workers.ts';
 import { activateAt, type ActivatedAt } from './activate-at.ts';
 import { RuntimeExecutor } from './runtime-executor.ts';
 import type { Runtime, Registration } from './runtime.ts';
@@ -36,7 +36,7 @@ export class RuntimeEngine implements Engine {
   readonly #options: ExternalOptions;
   readonly losses = new Tally<(typeof RUNTIME_LOSSES)[number]>(RUNTIME_LOSSES);
   #changed: () => void = () => undefined;
-  #managed: OwnWorkers | undefined;
+  #managed: ManagedWorkers | undefined;
   readonly #activating = new Set<(runtime: Runtime) => void>();
 
   constructor(name: string, options: ExternalOptions) {
@@ -45,11 +45,11 @@ export class RuntimeEngine implements Engine {
   }
 
   /** Workers that the service runs itself; undefined where it cannot. */
-  get managed(): OwnWorkers | undefined {
+  get managed(): ManagedWorkers | undefined {
     return this.#managed;
   }
 
-  set managed(workers: OwnWorkers | undefined) {
+  set managed(workers: ManagedWorkers | undefined) {
     this.#managed = workers;
     this.#changed();
   }

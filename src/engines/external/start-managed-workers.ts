@@ -6,7 +6,7 @@ import type { KnownLoads } from '../engine.ts';
 import { Network } from '../network/network.ts';
 import { workerAdapter } from '../table.ts';
 import type { Kernel } from '../../confinement/walls.ts';
-import { OwnWorkers } from '../supervisor/managed-workers.ts';
+import { ManagedWorkers } from '../supervisor/managed-workers.ts';
 import type { SharedFetches } from '../supervisor/packages/shared-fetches.ts';
 import { forInstallers } from '../supervisor/adapter.ts';
 import type { Environment } from '../supervisor/adapter.ts';
@@ -50,8 +50,8 @@ async function startOf(options: StartManagedWorkersOptions, name: string, networ
   const absence = await adapter.absence(forInstallers(environment));
   engine.starting = false;
   if (absence === undefined) {
-    engine.managed = new OwnWorkers({
-      ...{ engine: name, kit: adapter, version, cache, known, environment, kernel, log, consoles },
+    engine.managed = new ManagedWorkers({
+      ...{ engine: name, adapter, version, cache, known, environment, kernel, log, consoles },
       ...{ callTimeout: config.limits.runtime, activationTimeout: config.limits.activation },
       ...{ maxResult: config.limits.result, maxBody: config.limits.body, queueLimit: config.limits.queue },
       ...{ sourceBuilds: config.sourceBuilds, network, processes: config.processes },

@@ -24,7 +24,7 @@ import { Endpoint } from '../supervisor/endpoint.ts';
 import type { Level } from '../supervisor/from-program.ts';
 import { type Policy, policyFor, policyForRecords, policyForSome } from '../supervisor/policy.ts';
 import { Pool, type PoolOptions } from '../supervisor/pool.ts';
-import { neverStarted, SandboxProcess } from '../supervisor/process.ts';
+import { neverStarted, ChildProgram } from '../supervisor/process.ts';
 import { readCode, type LoadRequest } from './code-files.ts';
 import { JavascriptExecutor, LaterExecutor } from './executor.ts';
 import { type Isolation, mostGroups, ProcessGroups } from './process-groups.ts';
@@ -105,7 +105,7 @@ export class JavascriptEngine implements Engine {
         queueLimit,
         start: (events) => {
           try {
-            return new SandboxProcess(sandboxCommand((program ??= sandboxProgram()), kernel), events, kernel);
+            return new ChildProgram(sandboxCommand((program ??= sandboxProgram()), kernel), events, kernel);
           } catch (thrown) {
             return neverStarted(events, messageOf(thrown));
           }
@@ -196,7 +196,7 @@ export class JavascriptEngine implements Engine {
     return {
       isolation: this.#options.isolation,
       sandboxes: schedulers.reduce((sum, { workers }) => sum + workers.length, 0),
-      quarantined: schedulers.reduce((sum, { quarantined }) => sum + quarantined, 0),
+      quarantined: schedulers.reduce((sum, { onProbation }) => sum + onProbation, 0),
     };
   }
 

@@ -27,7 +27,7 @@ after(() => javascript[Symbol.asyncDispose]());
 
 test('calls with large bodies mark no endpoint, whatever becomes of them', async (t) => {
   const answers = t.mock.method(Endpoint.prototype, 'answered');
-  const blames = t.mock.method(Endpoint.prototype, 'quarantine');
+  const blames = t.mock.method(Endpoint.prototype, 'putOnProbation');
   const marks = (): number => answers.mock.callCount() + blames.mock.callCount();
   const executor = await javascript.activate(CODE);
   const send = (body: string): Promise<unknown> => outcomeOf(javascript.call(executor, null, { body }));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kinds } from '../supervisor/messages.ts';
-import { SandboxProcess } from '../supervisor/process.ts';
+import { ChildProgram } from '../supervisor/process.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
 import type { LoadRequest } from './code-files.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
@@ -32,12 +32,12 @@ interface Answer {
 }
 
 class Talk implements Disposable {
-  readonly process: SandboxProcess;
+  readonly process: ChildProgram;
   readonly #answers: Answer[] = [];
   #look: () => void = () => undefined;
 
   constructor() {
-    this.process = new SandboxProcess(
+    this.process = new ChildProgram(
       sandboxCommand(sandboxProgram(), NO_WALLS),
       {
         onFrame: (kind, _a, _b, text) => {

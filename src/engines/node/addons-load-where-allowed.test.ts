@@ -3,14 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { EngineHost } from '../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { ownWorkers } from '../../../test/conformance/workers-host.ts';
+import { managedWorkers } from '../../../test/conformance/workers-host.ts';
 import { findKernel } from '../../confinement/find-kernel.ts';
 
 const kernel = await findKernel('require');
 const folder = await temporaryFolder();
 after(() => folder[Symbol.asyncDispose]());
 const given = { cache: folder.path, kernel, addons: ['addons/allowed'] };
-const host = new EngineHost(await ownWorkers('node', given));
+const host = new EngineHost(await managedWorkers('node', given));
 after(() => host[Symbol.asyncDispose]());
 
 /** A real one: it calls any function of the C library. */

@@ -9,7 +9,7 @@ import { packed, TestRegistry } from '../../../runtimes/node/test/registry.ts';
 import { EngineHost } from '../../../test/conformance/engine-host.ts';
 import type { Artifacts } from '../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { ownWorkers } from '../../../test/conformance/workers-host.ts';
+import { managedWorkers } from '../../../test/conformance/workers-host.ts';
 import { Network } from '../network/network.ts';
 import { findKernel } from '../../confinement/find-kernel.ts';
 
@@ -48,7 +48,7 @@ const network = new Network({
 });
 const cache = join(folder.path, 'cache');
 const host = new EngineHost(
-  await ownWorkers('node', { cache, kernel: await findKernel('require'), environment, network }),
+  await managedWorkers('node', { cache, kernel: await findKernel('require'), environment, network }),
 );
 after(() => host[Symbol.asyncDispose]());
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { EngineHost } from '../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { ownWorkers } from '../../../test/conformance/workers-host.ts';
+import { managedWorkers } from '../../../test/conformance/workers-host.ts';
 import { findKernel } from '../../confinement/find-kernel.ts';
 
 const CASES = {
@@ -30,7 +30,7 @@ for (const [name, { above, files, result }] of Object.entries(CASES)) {
     await using folder = await temporaryFolder();
     await folder.add({ 'package.json': above });
     const cache = join(folder.path, 'shelf/.kgrid/runtimes');
-    await using host = new EngineHost(await ownWorkers('node', { cache, kernel: await findKernel('require') }));
+    await using host = new EngineHost(await managedWorkers('node', { cache, kernel: await findKernel('require') }));
     assert.deepEqual(await host.call(await host.activate({ files, function: '' }), 1), result);
   });
 }
@@ -40,7 +40,7 @@ test('what code and the loader of Node say names no path of the host', async () 
   await folder.add({ 'a real folder/is': '' });
   await symlink(join(folder.path, 'a real folder'), join(folder.path, 'linked'));
   const cache = join(folder.path, 'linked/shelf');
-  await using host = new EngineHost(await ownWorkers('node', { cache }));
+  await using host = new EngineHost(await managedWorkers('node', { cache }));
   const files = {
     'src/index.js': `
       const { readFileSync } = require('node:fs');

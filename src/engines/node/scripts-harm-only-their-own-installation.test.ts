@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { TestRegistry } from '../../../runtimes/node/test/registry.ts';
 import { EngineHost } from '../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { ownWorkers } from '../../../test/conformance/workers-host.ts';
+import { managedWorkers } from '../../../test/conformance/workers-host.ts';
 import { inRound } from '../../../test/support/round.ts';
 import { findKernel } from '../../confinement/find-kernel.ts';
 import { Cache } from '../supervisor/packages/cache.ts';
@@ -33,7 +33,7 @@ async function start(): Promise<EngineHost> {
   const environment = { PATH: process.env['PATH'], HOME: folder.path, ...registry.settings };
   const cache = join(folder.path, 'cache');
   const sourceBuilds = ['scripts/allowed', 'scripts/also'];
-  return new EngineHost(await ownWorkers('node', { cache, kernel, environment, sourceBuilds }));
+  return new EngineHost(await managedWorkers('node', { cache, kernel, environment, sourceBuilds }));
 }
 
 async function resultOf(host: EngineHost, name: string, version: string): Promise<unknown> {

@@ -48,7 +48,7 @@ test('calls of quick code go 32 together', () => {
   assert.deepEqual(endpointOf(0).take(false, uptime()), []);
 });
 
-test('code that never ran, fresh contexts and the quarantine take one call at a time', () => {
+test('code that never ran, fresh contexts and the probation take one call at a time', () => {
   assert.deepEqual(sizesOf(endpointOf(3, { quick: false })), [1, 1, 1]);
   assert.deepEqual(sizesOf(endpointOf(3, { freshContext: true })), [1, 1, 1]);
   assert.deepEqual(sizesOf(endpointOf(3), true), [1, 1, 1]);
@@ -83,13 +83,13 @@ test('calls that were interrupted before, of another depth, deadline or set, or 
   assert.deepEqual(sizesOf(large), [2, 2]);
 });
 
-test('quick answers lead out of the quarantine, and each return takes twice as many', () => {
+test('quick answers lead out of probation, and each return takes twice as many', () => {
   const endpoint = endpointOf(0);
   const answersUntilOut = (): number => {
-    endpoint.quarantine();
+    endpoint.putOnProbation();
     for (let answers = 1; answers < 2000; answers++) {
       endpoint.answered(1, 100);
-      if (!endpoint.quarantined) return answers;
+      if (!endpoint.onProbation) return answers;
     }
     return assert.fail('it never comes out');
   };
@@ -101,19 +101,19 @@ test('quick answers lead out of the quarantine, and each return takes twice as m
   );
 });
 
-test('slow answers keep code in the quarantine, and code that calls out stays', () => {
+test('slow answers keep code on probation, and code that calls out stays', () => {
   const endpoint = endpointOf(0);
-  endpoint.quarantine();
+  endpoint.putOnProbation();
   for (let i = 0; i < 50; i++) {
     endpoint.answered(1, 100);
     endpoint.answered(1, 60_000);
   }
-  assert.ok(endpoint.quarantined);
+  assert.ok(endpoint.onProbation);
   const calls = endpointOf(0);
   calls.callsOut = true;
-  calls.quarantine();
+  calls.putOnProbation();
   for (let i = 0; i < 2000; i++) calls.answered(1, 100);
-  assert.ok(calls.quarantined);
+  assert.ok(calls.onProbation);
 });
 
 test('a call with little time left ends no other before its time', () => {

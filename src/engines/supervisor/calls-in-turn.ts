@@ -115,7 +115,7 @@ export class CallsInTurn implements Conduct {
   #onCrash(work: Work, reason: string, wasAlone: boolean): void {
     const { endpoint, calls, calledOut } = work;
     this.#options.warn({ endpoint: endpoint.id, reason }, 'a sandbox ended during a call');
-    // Records come in thousands: one by one, as in the quarantine, they would hardly come on between two such ends.
+    // Records come in thousands: one by one, as on probation, they would hardly come on between two such ends.
     if (!isFromOutside(reason) || calls[0]?.records === undefined) work.blame(endpoint.timedOut);
     const attempts = calls[0]?.attempts ?? 0;
     const crash = { isLoad: work.kind === 'load', attempts, calledOut, wasAlone, isFromOutside: isFromOutside(reason) };
@@ -139,7 +139,7 @@ export class CallsInTurn implements Conduct {
     const rest = worker.takeUnbegun();
     this.#parts.workers.shared.replace(worker);
     if (atFault !== undefined) {
-      atFault.endpoint.quarantine();
+      atFault.endpoint.putOnProbation();
       if (atFault.size > 1) {
         worker.open.length = 0;
         worker.end();

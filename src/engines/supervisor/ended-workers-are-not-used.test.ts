@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { realClock } from './clock.ts';
-import { SandboxProcess } from './process.ts';
+import { ChildProgram } from './process.ts';
 import { NO_NETWORK } from '../network/access.ts';
 import { nodeWorkers, prepareProgram } from '../node/program.ts';
 import { workerPolicy } from './worker-policy.ts';
@@ -24,7 +24,7 @@ for (const signal of ['SIGKILL', 'SIGSEGV', 'SIGTERM'] as const) {
     const home = { ko: 'a/b/c', root: '/', folders: [], scratch: folder, network: NO_NETWORK, processes: false };
     const usable = await new Promise<boolean>((resolve) => {
       const worker = new Worker({
-        start: (events) => new SandboxProcess(program.command(home), events),
+        start: (events) => new ChildProgram(program.command(home), events),
         ...{ clock: realClock, policy: policyFor(1), starts: new Starts(realClock) },
         beside: {
           ...{ callsAtOnce: 1, repliesBy: 'data', keepsThreads: false, maxFrameBytes: 10_000, figures: workerPolicy },

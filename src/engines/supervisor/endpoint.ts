@@ -43,7 +43,7 @@ export interface EndpointParts {
   placeIn(stack: string): CodePlace | undefined;
 }
 
-/** Good calls that lead out of the quarantine at most. */
+/** Good calls that lead out of probation at most. */
 const MOST_WANTED = 1000;
 
 const BATCH_CHARACTERS = 128 * 1024;
@@ -58,7 +58,7 @@ export class Endpoint implements CostEstimate, Code {
   readonly counts = new Counts();
   /** Calls that wait, but for those with large bodies. */
   readonly queue: PendingCall[] = [];
-  quarantined = false;
+  onProbation = false;
   /** Its code waits for others: such calls need a sandbox of their own. */
   callsOut = false;
   disposed = false;
@@ -66,7 +66,7 @@ export class Endpoint implements CostEstimate, Code {
   trust = 0;
   readonly #policy: Policy;
   #mean: number | undefined;
-  /** Good calls that lead out of the quarantine. */
+  /** Good calls that lead out of probation. */
   #wanted: number;
 
   constructor(parts: EndpointParts, policy: Policy) {
@@ -141,16 +141,16 @@ export class Endpoint implements CostEstimate, Code {
     this.timedOut = false;
     this.#mean = this.#mean === undefined ? each : this.#mean * 0.8 + each * 0.2;
     const isQuick = this.#mean < this.#policy.unknownMicroseconds;
-    if (this.trust >= this.#wanted && isQuick && !this.callsOut) this.quarantined = false;
+    if (this.trust >= this.#wanted && isQuick && !this.callsOut) this.onProbation = false;
   }
 
   /**
    * It has to earn its record anew, each time with twice as many calls: without that, code that loops whenever it is trusted
    * again holds up others twice as long in two minutes, and never less.
    */
-  quarantine(): void {
-    if (!this.quarantined) this.#wanted = Math.min(MOST_WANTED, 2 * this.#wanted);
-    this.quarantined = true;
+  putOnProbation(): void {
+    if (!this.onProbation) this.#wanted = Math.min(MOST_WANTED, 2 * this.#wanted);
+    this.onProbation = true;
     this.trust = 0;
     this.#mean = undefined;
   }

@@ -1,6 +1,6 @@
 /** Workers that take no further work, or one piece of it at a time, each ended by itself at its limit or by SIGKILL just after. */
 import type { Endpoint } from './endpoint.ts';
-import { growthAllowed, callsAtOnce, mayBegin, priorityOf, QUARANTINE_PRIORITY } from './policy.ts';
+import { growthAllowed, callsAtOnce, mayBegin, priorityOf, PROBATION_PRIORITY } from './policy.ts';
 import { mayWait } from './waiting-work.ts';
 import type { Work, PendingCall } from './work.ts';
 import type { WorkerContext } from './worker-context.ts';
@@ -158,7 +158,7 @@ export class Probation {
   }
 
   attach(worker: Worker): void {
-    this.workers.attach(worker, QUARANTINE_PRIORITY);
+    this.workers.attach(worker, PROBATION_PRIORITY);
   }
 
   /** Takes away the loads that wait for a process. */
@@ -180,7 +180,7 @@ export class Probation {
   /** An endpoint whose next call may begin, and the process for it. It goes to the end of the line. */
   nextCall(): { exclusive: ExclusiveWorker; endpoint: Endpoint } | undefined {
     for (const endpoint of [...this.#waiting]) {
-      if (!endpoint.quarantined || !endpoint.hasCalls()) this.#waiting.delete(endpoint);
+      if (!endpoint.onProbation || !endpoint.hasCalls()) this.#waiting.delete(endpoint);
       else if (this.workers.running(endpoint) < callsAtOnce(this.#context.policy)) {
         const exclusive = this.#workerFor(endpoint);
         if (exclusive === undefined) continue;
@@ -203,7 +203,7 @@ export class Probation {
     const wanted = [...this.#waiting, ...this.#loads.map((work) => work.endpoint)].filter(
       (each) => priorityOf(each) === priority,
     );
-    if (free.length < Math.min(policy.quarantineRunning, Math.max(1, wanted.length))) this.workers.start(priority);
+    if (free.length < Math.min(policy.probationRunning, Math.max(1, wanted.length))) this.workers.start(priority);
     return undefined;
   }
 
@@ -282,10 +282,10 @@ class Turns {
   next(): (Waiting & { workers: ExclusiveWorkers; exclusive: ExclusiveWorker }) | undefined {
     const next = this.#turn();
     if (next === undefined) return undefined;
-    const free = this.workers.idling(QUARANTINE_PRIORITY);
+    const free = this.workers.idling(PROBATION_PRIORITY);
     const exclusive = free.find(({ worker }) => worker.ready);
     if (exclusive === undefined) {
-      if (free.length === 0) this.workers.start(QUARANTINE_PRIORITY);
+      if (free.length === 0) this.workers.start(PROBATION_PRIORITY);
       return undefined;
     }
     this.#take(next);

@@ -30,7 +30,7 @@ test('code that takes long to load is not taken for slow', async () => {
   void made.scheduler.load(endpoint).then((found) => (problem = found));
   for (; problem === undefined; await Promise.resolve()) made.clock.step();
   assert.equal(problem, '');
-  assert.equal(endpoint.quarantined, false);
+  assert.equal(endpoint.onProbation, false);
 });
 
 test('code whose top level never ends holds up the load of other code for little more than a second', async () => {
@@ -47,9 +47,9 @@ test('code whose top level never ends holds up the load of other code for little
 test('code that was found at fault is back once it is known again, where it is quick', () => {
   const endpointAfter = (calls: number, microseconds: number): boolean => {
     const endpoint = endpointWith();
-    endpoint.quarantine();
+    endpoint.putOnProbation();
     for (let i = 0; i < calls; i++) endpoint.answered(1, microseconds);
-    return !endpoint.quarantined;
+    return !endpoint.onProbation;
   };
   assert.equal(endpointAfter(POLICY.knownAfterCalls - 1, 100), false);
   assert.equal(endpointAfter(POLICY.knownAfterCalls, 100), true);

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { inRound } from '../../../test/support/round.ts';
-import { FrameReader, OddFrame, RESULT_LINES, frame } from './frames.ts';
+import { FrameReader, ProtocolError, RESULT_LINES, frame } from './frames.ts';
 import { failureOf, linesOf, logLineOf, mostBytesOfSandbox, nestedQuestionOf } from './from-program.ts';
 
 type Frame = [kind: number, a: number, b: number, text: string];
@@ -60,9 +60,9 @@ test('what is too long for its kind is found in its header, before its text has 
   );
   const bytes = frame(18, 1, 2, 'x'.repeat(101)).subarray(0, 13);
   reader.push(bytes.subarray(0, 12));
-  assert.throws(() => reader.push(bytes.subarray(12)), OddFrame);
-  assert.throws(() => mostBytesOfSandbox(0, 1, 100), OddFrame);
-  assert.throws(() => mostBytesOfSandbox(2, 1, 100), OddFrame);
+  assert.throws(() => reader.push(bytes.subarray(12)), ProtocolError);
+  assert.throws(() => mostBytesOfSandbox(0, 1, 100), ProtocolError);
+  assert.throws(() => mostBytesOfSandbox(2, 1, 100), ProtocolError);
 });
 
 test('a text that is not UTF-8 is none, and one that holds the character for such is', () => {
@@ -76,7 +76,7 @@ test('a text that is not UTF-8 is none, and one that holds the character for suc
   ] as const) {
     const broken = Buffer.from(bytes);
     broken[at] = byte;
-    assert.throws(() => readOf(broken, [100]), OddFrame);
+    assert.throws(() => readOf(broken, [100]), ProtocolError);
   }
 });
 
@@ -119,7 +119,7 @@ test('whatever is read of a text is of its form, or it is an odd frame', () => {
     try {
       value = read();
     } catch (thrown) {
-      assert.ok(thrown instanceof OddFrame, String(thrown));
+      assert.ok(thrown instanceof ProtocolError, String(thrown));
       return;
     }
     assert.ok(isOfItsForm(value), JSON.stringify(value));
@@ -168,7 +168,7 @@ test('any bytes are frames, or odd ones, and nothing else', () => {
       try {
         for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
       } catch (thrown) {
-        assert.ok(thrown instanceof OddFrame, String(thrown));
+        assert.ok(thrown instanceof ProtocolError, String(thrown));
       }
     }),
     { numRuns: inRound(1000, 3000), seed: 20_261_122 },

@@ -23,8 +23,8 @@ export function frame(kind: number, a: number, b: number, text: string, encoding
 export type OnFrame = (kind: number, a: number, b: number, text: string) => void;
 
 /** What no frame of the other side looks like. */
-export class OddFrame extends Error {
-  override readonly name = 'OddFrame';
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError';
 }
 
 /** Buffers that wait for the rest of a frame have at least so many bytes. */
@@ -45,7 +45,7 @@ export class FrameReader {
     this.#mostOf = mostOf;
   }
 
-  /** @throws OddFrame; nothing can be read after it. */
+  /** @throws ProtocolError; nothing can be read after it. */
   push(chunk: Buffer): void {
     for (let at = 0; at < chunk.length;) {
       const have = chunk.length - at;
@@ -91,7 +91,7 @@ export class FrameReader {
   #lengthAt(bytes: Buffer, at: number): number {
     const length = bytes.readUInt32LE(at);
     const kind = bytes[at + 4] ?? 0;
-    if (length > this.#mostOf(kind)) throw new OddFrame(`a frame of kind ${kind} has ${length} bytes`);
+    if (length > this.#mostOf(kind)) throw new ProtocolError(`a frame of kind ${kind} has ${length} bytes`);
     return HEADER_BYTES + length;
   }
 
@@ -101,7 +101,7 @@ export class FrameReader {
     const text = bytes.toString(areBytes ? 'latin1' : 'utf8', at + HEADER_BYTES, end);
     // What is no UTF-8 becomes this character, which a text may hold too.
     if ((areBytes || text.includes('\ufffd')) && !isUtf8(bytes.subarray(at + HEADER_BYTES, end)))
-      throw new OddFrame('the text of a frame is not UTF-8');
+      throw new ProtocolError('the text of a frame is not UTF-8');
     this.#onFrame(kind, bytes.readUInt32LE(at + 5), bytes.readUInt32LE(at + 9), text);
   }
 }
@@ -124,7 +124,7 @@ export class TextFrameReader {
     this.#frames = new FrameReader(...parts);
   }
 
-  /** @throws OddFrame; nothing can be read after it. */
+  /** @throws ProtocolError; nothing can be read after it. */
   push(chunk: Buffer): void {
     for (let at = 0; at < chunk.length;) {
       if (this.#left > 0) {
@@ -137,7 +137,7 @@ export class TextFrameReader {
       const end = chunk.indexOf(LINE_FEED, at);
       this.#header += chunk.toString('latin1', at, end < 0 ? chunk.length : end);
       if (end < 0 ? this.#header.length > MOST_HEADER_CHARACTERS : !HEADER.test(this.#header))
-        throw new OddFrame('the header of a frame is not four numbers');
+        throw new ProtocolError('the header of a frame is not four numbers');
       if (end < 0) return;
       const [bytes = 0, kind = 0, a = 0, b = 0] = this.#header.split(' ').map(Number);
       const header = frame(kind, a, b, '');

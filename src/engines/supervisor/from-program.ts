@@ -1,12 +1,12 @@
 /**
  * The one place where what a program sends is parsed, whatever the program. The code in it may have taken it over, or may write to
- * its sockets: what has not the form that the program gives it is an `OddFrame`, which ends that process.
+ * its sockets: what has not the form that the program gives it is an `ProtocolError`, which ends that process.
  */
 import type { CodePlace } from '../../lib/code-place.ts';
 import { MAX_DEPTH } from '../call-headers.ts';
 import { RESULT_HEAD } from '../records.ts';
 import type { ResultLines } from '../records.ts';
-import { OddFrame } from './frames.ts';
+import { ProtocolError } from './frames.ts';
 import { answers, kinds, MAX_ID_CHARACTERS, MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS } from './messages.ts';
 import type { Failure, Question } from './messages.ts';
 
@@ -32,16 +32,16 @@ export type Line = string | ProgramFailure;
 export type RecordsLine = ResultLines | ProgramFailure;
 
 const ofWorkers: ReadonlySet<number> = new Set([
-  ...[kinds.answer, kinds.ask, kinds.ping, kinds.sealed, kinds.fatal, kinds.lines],
+  ...[kinds.answer, kinds.ask, kinds.ping, kinds.drain, kinds.fatal, kinds.lines],
 ]);
 
-/** Bytes that the text of a frame of a worker may have. @throws OddFrame for a kind that no worker sends. */
+/** Bytes that the text of a frame of a worker may have. @throws ProtocolError for a kind that no worker sends. */
 export function mostBytesOfWorker(kind: number, maxBytes: number): number {
-  if (!ofWorkers.has(kind)) throw new OddFrame(`a worker sends no frames of kind ${kind}`);
+  if (!ofWorkers.has(kind)) throw new ProtocolError(`a worker sends no frames of kind ${kind}`);
   return maxBytes;
 }
 
-/** Bytes that the text of a frame of a sandbox may have while so many calls are answered, or other code is called. @throws OddFrame. */
+/** Bytes that the text of a frame of a sandbox may have while so many calls are answered, or other code is called. @throws ProtocolError. */
 export function mostBytesOfSandbox(kind: number, calls: number, maxResult: number): number {
   if (kind === kinds.results) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + 1);
   if (kind === kinds.lines) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + RESULT_HEAD.length + 2);
@@ -50,20 +50,20 @@ export function mostBytesOfSandbox(kind: number, calls: number, maxResult: numbe
   if (kind === kinds.ask) return calls === 0 ? 0 : 3 * (maxResult + 3 * MAX_ID_CHARACTERS);
   if (kind === kinds.log) return MAX_LOG_BYTES;
   if (kind === kinds.ping || kind === kinds.begun) return 0;
-  throw new OddFrame(`there are no frames of kind ${kind}`);
+  throw new ProtocolError(`there are no frames of kind ${kind}`);
 }
 
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(answers).map(([name, answer]) => [answer, name]));
 
-/** `answer`: what kind of answer it is. @throws OddFrame. */
+/** `answer`: what kind of answer it is. @throws ProtocolError. */
 export function failureOf(answer: number, text: string): ProgramFailure {
   const kind = NAMES.get(answer) as AnswerName | undefined;
-  if (kind === undefined || kind === 'result') throw new OddFrame('a failure has no reason');
+  if (kind === undefined || kind === 'result') throw new ProtocolError('a failure has no reason');
   const { description, status, place, stack, retire } = objectOf(text);
-  if (typeof description !== 'string') throw new OddFrame('a failure has no description');
-  if (status !== undefined && status !== 400 && status !== 422) throw new OddFrame('a failure has another status');
+  if (typeof description !== 'string') throw new ProtocolError('a failure has no description');
+  if (status !== undefined && status !== 400 && status !== 422) throw new ProtocolError('a failure has another status');
   if (stack !== undefined && !isShort(stack, MAX_STACK_CHARACTERS))
-    throw new OddFrame('the stack of a failure is no short text');
+    throw new ProtocolError('the stack of a failure is no short text');
   const at = placeOf(place);
   return {
     kind: kind === 'invalid' && status === undefined ? 'thrown' : kind,
@@ -82,21 +82,21 @@ function placeOf(said: unknown): CodePlace | undefined {
   return isPath && typeof line === 'number' && Number.isSafeInteger(line) && line > 0 ? { file, line } : undefined;
 }
 
-/** @throws OddFrame unless there is one line for each call. */
+/** @throws ProtocolError unless there is one line for each call. */
 export function linesOf(text: string, calls: number): Line[] {
   const lines = calls === 1 && !text.includes('\n') ? [text] : text.split('\n');
-  if (lines.length !== calls) throw new OddFrame(`${calls} calls have ${lines.length} answers`);
+  if (lines.length !== calls) throw new ProtocolError(`${calls} calls have ${lines.length} answers`);
   return lines.map(lineOf);
 }
 
 function lineOf(line: string): Line {
-  if (line === '') throw new OddFrame('an answer is empty');
+  if (line === '') throw new ProtocolError('an answer is empty');
   return line.startsWith('!') ? failureOf(Number(line[1]), line.slice(2)) : line;
 }
 
 /**
  * `text`: a character for each byte, as of `RESULT_LINES`. `isChecked`: the code may have written it to the socket itself, and results
- * go into the answer as they are. @throws OddFrame unless it has `least` to `most` lines.
+ * go into the answer as they are. @throws ProtocolError unless it has `least` to `most` lines.
  */
 export function recordLinesOf(text: string, least: number, most: number, isChecked: boolean): RecordsLine[] {
   const found: RecordsLine[] = [];
@@ -114,13 +114,13 @@ export function recordLinesOf(text: string, least: number, most: number, isCheck
     } else {
       endRun();
       const line = lineOf(Buffer.from(text.slice(at, end), 'latin1').toString('utf8'));
-      if (typeof line === 'string') throw new OddFrame('an answer is neither a result nor a failure');
+      if (typeof line === 'string') throw new ProtocolError('an answer is neither a result nor a failure');
       found.push(line);
       from = end + 1;
     }
     at = end + 1;
   }
-  if (at < text.length || count < least) throw new OddFrame(`answers to records are not as many as these`);
+  if (at < text.length || count < least) throw new ProtocolError(`answers to records are not as many as these`);
   endRun();
   return found;
 }
@@ -129,36 +129,37 @@ export interface AskedQuestion extends Question {
   readonly body: string;
 }
 
-/** @throws OddFrame. */
+/** @throws ProtocolError. */
 export function questionOf(text: string): AskedQuestion {
   const end = text.indexOf('\n');
-  if (end < 0) throw new OddFrame('a question has no body');
+  if (end < 0) throw new ProtocolError('a question has no body');
   const { what, id, contentType = '', depth = 0, left = Infinity } = objectOf(text.slice(0, end));
-  if (what !== 'find' && what !== 'call' && what !== 'metadata') throw new OddFrame('a question is of no kind');
+  if (what !== 'find' && what !== 'call' && what !== 'metadata') throw new ProtocolError('a question is of no kind');
   if (!isShort(id, MAX_ID_CHARACTERS) || !isShort(contentType, MAX_ID_CHARACTERS))
-    throw new OddFrame('a question has no short id');
-  if (typeof depth !== 'number' || !Number.isInteger(depth)) throw new OddFrame('a question has no depth');
-  if (typeof left !== 'number' || !(left >= 0)) throw new OddFrame('a question has no time');
+    throw new ProtocolError('a question has no short id');
+  if (typeof depth !== 'number' || !Number.isInteger(depth)) throw new ProtocolError('a question has no depth');
+  if (typeof left !== 'number' || !(left >= 0)) throw new ProtocolError('a question has no time');
   return { what, id, contentType, depth, left, body: text.slice(end + 1) };
 }
 
-/** A question by a call of that depth, or by one that this calls in the same process. @throws OddFrame. */
+/** A question by a call of that depth, or by one that this calls in the same process. @throws ProtocolError. */
 export function nestedQuestionOf(text: string, depth: number, left: number): AskedQuestion {
   const question = questionOf(text);
-  if (question.depth <= depth || question.depth > MAX_DEPTH + 1) throw new OddFrame('a question is of another depth');
+  if (question.depth <= depth || question.depth > MAX_DEPTH + 1)
+    throw new ProtocolError('a question is of another depth');
   return { ...question, left: Math.min(question.left, left) };
 }
 
 const LEVELS = ['info', 'warn', 'error', 'debug'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** @throws OddFrame. */
+/** @throws ProtocolError. */
 export function logLineOf(text: string): { level: Level; line: string } {
   const end = text.indexOf('\n');
   const said = text.slice(0, Math.max(0, end));
   const level = LEVELS.find((each) => each === said);
   if (level === undefined || text.length - end > MAX_LINE_CHARACTERS + 1)
-    throw new OddFrame('a line for the log is of no level');
+    throw new ProtocolError('a line for the log is of no level');
   return { level, line: text.slice(end + 1) };
 }
 
@@ -166,13 +167,14 @@ function valueOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new OddFrame('a text is not JSON');
+    throw new ProtocolError('a text is not JSON');
   }
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> {
   const value = valueOf(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new OddFrame('a text is no object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ProtocolError('a text is no object');
   return value as Readonly<Record<string, unknown>>;
 }
 

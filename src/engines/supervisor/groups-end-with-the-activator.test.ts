@@ -11,9 +11,9 @@ const module = (name: string): string => JSON.stringify(new URL(name, import.met
 
 /** In the place of an activator: starts a shell that makes two processes, of which one is forked twice, and tells their ids. */
 const starter = `
-import { SandboxProcess } from ${module('./process.ts')};
+import { ChildProgram } from ${module('./process.ts')};
 const { walls, kernel, scratch } = JSON.parse(process.argv[1]);
-new SandboxProcess(
+new ChildProgram(
   {
     program: '/bin/sh',
     args: ['-c', 'sleep 1000 & echo $! $$ > ' + scratch + '/pids; (sleep 1000 & echo $! >> ' + scratch + '/pids); echo done; wait'],

@@ -100,7 +100,7 @@ const faults: Readonly<Record<string, { found: RegExp; how: (t: TestContext) => 
       });
     },
   },
-  'the quarantine starts as many processes as it likes': {
+  'the probation starts as many processes as it likes': {
     found: /processes live/,
     how: (t) => {
       const nextCall = originalOf(Probation.prototype, 'nextCall');

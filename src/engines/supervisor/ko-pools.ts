@@ -3,7 +3,7 @@ import { realClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { Network } from '../network/network.ts';
 import { WORKER_LOSSES, type WorkerLoss } from './calls-beside.ts';
-import { neverStarted, SandboxProcess, type Command, type ProcessEvents, type Sandbox } from './process.ts';
+import { neverStarted, ChildProgram, type Command, type ProcessEvents, type Sandbox } from './process.ts';
 import { checkThreads, ScratchFolders } from './scratch-folders.ts';
 import { Starts } from './starts.ts';
 import type { Kernel } from '../../confinement/walls.ts';
@@ -225,4 +225,4 @@ export class KoPools {
 const startBehind =
   (kernel: Kernel | undefined) =>
   (command: Command, events: ProcessEvents): Sandbox =>
-    new SandboxProcess(command, events, kernel);
+    new ChildProgram(command, events, kernel);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OddFrame } from './frames.ts';
+import { ProtocolError } from './frames.ts';
 import { recordLinesOf } from './from-program.ts';
 
 test('results that follow each other stay together, and errors stand between them', () => {
@@ -25,10 +25,10 @@ test('what a sandbox sends has one line for each record, each a result or an err
     '{"result":1}\n!1{"description":1}\n',
     '{"result":1}\n{"error":{}}\n',
   ])
-    assert.throws(() => recordLinesOf(text, 2, 2, false), OddFrame, JSON.stringify(text));
+    assert.throws(() => recordLinesOf(text, 2, 2, false), ProtocolError, JSON.stringify(text));
 });
 
 test('results that code may have written itself are looked at', () => {
   assert.deepEqual(recordLinesOf('{"result":1}\n', 0, 2, true), [{ lines: '{"result":1}\n', count: 1 }]);
-  assert.throws(() => recordLinesOf('{"result":1,}\n', 0, 2, true), OddFrame);
+  assert.throws(() => recordLinesOf('{"result":1,}\n', 0, 2, true), ProtocolError);
 });

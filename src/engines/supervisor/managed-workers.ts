@@ -25,10 +25,10 @@ import type { KoPool } from './ko-pool.ts';
 import type { Environment, Adapter } from './adapter.ts';
 import type { KoPools } from './ko-pools.ts';
 
-export interface OwnWorkersOptions {
+export interface ManagedWorkersOptions {
   /** Name of the engine. */
   readonly engine: string;
-  readonly kit: Adapter;
+  readonly adapter: Adapter;
   readonly version: string;
   /** Folder of what is fetched and installed. */
   readonly cache: string;
@@ -62,15 +62,15 @@ export interface OwnWorkersOptions {
   readonly consoles?: ConsoleLines;
 }
 
-export class OwnWorkers implements AsyncDisposable {
-  readonly #options: OwnWorkersOptions;
+export class ManagedWorkers implements AsyncDisposable {
+  readonly #options: ManagedWorkersOptions;
   #opening: Promise<OpenWorkers> | undefined;
   #opened: OpenWorkers | undefined;
   #endpoints = 0;
   /** Why they could not be opened the last time. */
   #closedBy: string | undefined;
 
-  constructor(options: OwnWorkersOptions) {
+  constructor(options: ManagedWorkersOptions) {
     this.#options = options;
   }
 
@@ -81,7 +81,7 @@ export class OwnWorkers implements AsyncDisposable {
 
   /** What runs the code; undefined before there is code to run. */
   get release(): string | undefined {
-    return this.#opened?.kit.program.release;
+    return this.#opened?.adapter.program.release;
   }
 
   /** Endpoints that can be called. */
@@ -106,8 +106,8 @@ export class OwnWorkers implements AsyncDisposable {
   }
 
   /** @throws ActivationFailure. */
-  async activate(plan: EndpointPlan, context: ActivationContext): Promise<OwnEndpoint> {
-    const { kit, known, activationTimeout } = this.#options;
+  async activate(plan: EndpointPlan, context: ActivationContext): Promise<ManagedEndpoint> {
+    const { adapter, known, activationTimeout } = this.#options;
     const late = AbortSignal.timeout(activationTimeout);
     const gone = AbortSignal.any([late, context.signal]);
     const tooLate = new Promise<never>((_, reject) => {
@@ -126,7 +126,7 @@ export class OwnWorkers implements AsyncDisposable {
     let key = '';
     const activating = this.#open().then(({ code }) =>
       code.activate(
-        wantedBy(plan, kit),
+        wantedBy(plan, adapter),
         (stage) => context.progress(stage),
         (of) => {
           key = digestOf(`${plan.engine}\n${of}`);
@@ -142,9 +142,9 @@ export class OwnWorkers implements AsyncDisposable {
     try {
       const hosted = await Promise.race([activating, tooLate]);
       known?.rememberLoad(key, true);
-      const checksJson = this.#opened?.kit.program.checksJson === true;
+      const checksJson = this.#opened?.adapter.program.checksJson === true;
       this.#endpoints++;
-      return new OwnEndpoint(hosted, {
+      return new ManagedEndpoint(hosted, {
         callTimeout: plan.options.timeout ?? this.#options.callTimeout,
         checksJson,
         onUnloaded: () => known?.rememberLoad(key, false),
@@ -160,7 +160,7 @@ export class OwnWorkers implements AsyncDisposable {
     const opened = await this.#opening?.catch(() => undefined);
     opened?.limiter.stop();
     opened?.pool.kill();
-    opened?.kit.installer?.kill();
+    opened?.adapter.installer?.kill();
   }
 
   #open(): Promise<OpenWorkers> {
@@ -181,11 +181,11 @@ export class OwnWorkers implements AsyncDisposable {
   }
 }
 
-const wantedBy = (plan: EndpointPlan, kit: Adapter): WantedCode => ({
+const wantedBy = (plan: EndpointPlan, adapter: Adapter): WantedCode => ({
   uri: plan.id,
   ko: `${plan.ko.naan}/${plan.ko.name}/${plan.ko.version}`,
   checksum: plan.checksum,
-  artifacts: [...new Set([plan.entry, ...(kit.artifactsOf?.(plan) ?? plan.artifacts)])].sort(),
+  artifacts: [...new Set([plan.entry, ...(adapter.artifactsOf?.(plan) ?? plan.artifacts)])].sort(),
   entry: plan.entry,
   function: plan.function ?? (plan.listsExports === true ? '*' : 'default'),
   listsExports: plan.listsExports,
@@ -195,7 +195,7 @@ const wantedBy = (plan: EndpointPlan, kit: Adapter): WantedCode => ({
   read: plan.read,
 });
 
-interface OwnEndpointParts {
+interface ManagedEndpointParts {
   /** Milliseconds a call may take. */
   readonly callTimeout: number;
   /** The workers refuse inputs that are not JSON by themselves. */
@@ -206,11 +206,11 @@ interface OwnEndpointParts {
 }
 
 /** An endpoint in own workers. */
-export class OwnEndpoint implements EndpointLocation {
+export class ManagedEndpoint implements EndpointLocation {
   readonly closed = false;
   readonly up = true;
   readonly #hosted: HostedEndpoint;
-  readonly #parts: OwnEndpointParts;
+  readonly #parts: ManagedEndpointParts;
   readonly #ofOthers = new WeakSet<Error>();
   readonly #chunks = new RecordChunks({
     run: (records, call, limitMs) => this.#runChunk(records, call, limitMs),
@@ -221,7 +221,7 @@ export class OwnEndpoint implements EndpointLocation {
   });
   #isReleased = false;
 
-  constructor(hosted: HostedEndpoint, parts: OwnEndpointParts) {
+  constructor(hosted: HostedEndpoint, parts: ManagedEndpointParts) {
     this.#hosted = hosted;
     this.#parts = parts;
   }

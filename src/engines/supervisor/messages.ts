@@ -30,7 +30,7 @@ export const kinds = {
   /** Is the event loop alive? Answered with the same, which a program also says once it is there, before any code of others, and an isolate for each endpoint that it has defined. */
   ping: 7,
   /** Begin no further call. From the worker: none begins any more, a = number of the last that did. */
-  sealed: 8,
+  drain: 8,
   /** Forget an endpoint: a = index. */
   drop: 13,
 

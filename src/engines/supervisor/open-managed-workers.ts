@@ -4,14 +4,14 @@ import { messageOf } from '../../lib/errors.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
 import { HostedCode } from './hosted-code.ts';
 import type { Installer } from './hosted-code.ts';
-import type { OwnWorkersOptions } from './managed-workers.ts';
+import type { ManagedWorkersOptions } from './managed-workers.ts';
 import { CacheLimiter } from './packages/cache-limits.ts';
 import { Cache } from './packages/cache.ts';
 import type { OpenAdapter } from './adapter.ts';
 import { KoPools } from './ko-pools.ts';
 
 export interface OpenWorkers {
-  readonly kit: OpenAdapter;
+  readonly adapter: OpenAdapter;
   readonly pool: KoPools;
   readonly code: HostedCode;
   readonly limiter: CacheLimiter;
@@ -34,10 +34,10 @@ const NO_INSTALLER: Installer = {
   kill: () => undefined,
 };
 
-export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorkers> {
+export async function openWorkers(options: ManagedWorkersOptions): Promise<OpenWorkers> {
   const {
     engine,
-    kit,
+    adapter,
     callTimeout,
     queueLimit,
     log,
@@ -53,15 +53,15 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
   const outputLimit = Math.max(LEAST_RESULT_BYTES, options.maxResult);
   const bodyLimit = Math.max(MEGABYTE, options.maxBody);
   const needed = Math.ceil((TIMES_IN_MEMORY * (outputLimit + bodyLimit)) / MEGABYTE);
-  const memoryMb = options.memoryMb ?? Math.max(kit.leastMemoryMb, needed);
-  const open = await kit.open({
+  const memoryMb = options.memoryMb ?? Math.max(adapter.leastMemoryMb, needed);
+  const open = await adapter.open({
     ...{ cache, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds, network, kernel },
     shared: options.shared,
     installTimeout: INSTALL_TIMEOUT_MS,
     onWarning: (text) => log.warn({ engine }, text),
   });
   const pool = new KoPools({
-    ...{ program: open.program, bodyLimit, outputLimit, concurrency: kit.callsAtOnce, queue: queueLimit },
+    ...{ program: open.program, bodyLimit, outputLimit, concurrency: adapter.callsAtOnce, queue: queueLimit },
     ...{ loadLimitMs: callTimeout, idleTimeoutMs: IDLE_TIMEOUT_MS, idleWorkers: IDLE_WORKERS },
     scratch: join(cache.folder, 'staging'),
     kernel,
@@ -80,5 +80,5 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
   const code = new HostedCode({ cache, pool, installer: open.installer ?? NO_INSTALLER });
   const limiter = new CacheLimiter(cache, CACHE_LIMITS, () => [...(open.folders ?? []), ...code.folders]);
   limiter.start((thrown) => log.warn({ cause: messageOf(thrown) }, 'the cache could not be looked through'));
-  return { kit: open, pool, code, limiter };
+  return { adapter: open, pool, code, limiter };
 }

@@ -17,7 +17,7 @@ export const policyFor = (cores: number) => ({
   /** Work that stands in a process at most; the rest waits where it can be put in order, and ends at its limit. */
   backlogMicroseconds: 50_000,
 
-  /** After so many calls an endpoint is known, and leaves the quarantine the first time where they are quick; … */
+  /** After so many calls an endpoint is known, and leaves probation the first time where they are quick; … */
   knownAfterCalls: 20,
   /** … and before, this is what one of its calls is expected to take. What takes less is quick. */
   unknownMicroseconds: 20_000,
@@ -38,8 +38,8 @@ export const policyFor = (cores: number) => ({
   /** One stands by, and another process loads code. Otherwise there is none before there is work for it. */
   hasHelpers: true,
 
-  /** Processes of the quarantine that may use a core at once, so that one endless loop does not hold up all that is merely slow. */
-  quarantineRunning: Math.max(4, 2 * cores),
+  /** Processes on probation that may use a core at once, so that one endless loop does not hold up all that is merely slow. */
+  probationRunning: Math.max(4, 2 * cores),
 
   /**
    * Characters of JSON above which a body is large. The worst of this size, arrays of small objects with keys of their
@@ -52,7 +52,7 @@ export const policyFor = (cores: number) => ({
 });
 
 /** Place on the cores of code that comes after all else, and of what ran into its limit the last time. A process never gets a better one. */
-export const QUARANTINE_PRIORITY = 5;
+export const PROBATION_PRIORITY = 5;
 const LAST_PRIORITY = LOWEST_PRIORITY;
 
 /** For records, of which nobody waits for one alone: on the cores they come after single calls. */
@@ -62,7 +62,7 @@ export const policyForRecords = (cores: number): Policy => ({
   batchCalls: 1024,
   batchMicroseconds: 10_000,
   standbyIdleMs: 5000,
-  fastPriority: QUARANTINE_PRIORITY,
+  fastPriority: PROBATION_PRIORITY,
   keepsProcesses: false,
 });
 
@@ -94,15 +94,15 @@ export const byCostEstimate =
 export const batchSize = (mean: number, { batchCalls, batchMicroseconds }: Policy): number =>
   Math.min(batchCalls, Math.floor(batchMicroseconds / mean));
 
-/** Calls of one endpoint in quarantine that may run at once: one process is left for others. */
-export const callsAtOnce = ({ quarantineRunning }: Policy): number => quarantineRunning - 1;
+/** Calls of one endpoint on probation that may run at once: one process is left for others. */
+export const callsAtOnce = ({ probationRunning }: Policy): number => probationRunning - 1;
 
-export const priorityOf = ({ timedOut }: CostEstimate): number => (timedOut ? LAST_PRIORITY : QUARANTINE_PRIORITY);
+export const priorityOf = ({ timedOut }: CostEstimate): number => (timedOut ? LAST_PRIORITY : PROBATION_PRIORITY);
 
-/** Processes of the quarantine, with those whose code waits for an answer from outside. */
-export const quarantineProcesses = ({ quarantineRunning }: Policy): number => quarantineRunning + 16;
+/** Processes on probation, with those whose code waits for an answer from outside. */
+export const probationProcesses = ({ probationRunning }: Policy): number => probationRunning + 16;
 
-/** How busy the processes of the quarantine are. */
+/** How busy the processes on probation are. */
 export interface Occupation {
   /** Processes that have work, … */
   readonly busy: number;
@@ -111,7 +111,7 @@ export interface Occupation {
 }
 
 export const mayBegin = ({ busy, running }: Occupation, policy: Policy): boolean =>
-  busy < quarantineProcesses(policy) && running < policy.quarantineRunning;
+  busy < probationProcesses(policy) && running < policy.probationRunning;
 
 // ----- when to suspect, and to give up -----
 

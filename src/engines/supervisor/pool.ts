@@ -62,7 +62,7 @@ export interface PoolOptions {
 /** What is particular to how the calls of a process run. */
 export interface Conduct {
   onFailed(worker: Worker, work: Work, failure: ProgramFailure): void;
-  /** @throws OddFrame. */
+  /** @throws ProtocolError. */
   onAsk(worker: Worker, open: Open | undefined, number: number, question: string): void;
   /** A process that was ready has ended. */
   onExit(worker: Worker, works: readonly Work[], unbegun: readonly Work[], reason: string): void;
@@ -154,7 +154,7 @@ export class Pool implements Disposable {
     return this.#workers.all();
   }
 
-  get quarantined(): number {
+  get onProbation(): number {
     return this.#workers.probation.workers.size;
   }
 

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { Duplex, type Readable } from 'node:stream';
 import { launchOf, type Program } from '../../confinement/launch.ts';
 import { NO_WALLS, type Kernel, type Walls } from '../../confinement/walls.ts';
-import { FrameReader, OddFrame, TextFrameReader, frame, type OnFrame } from './frames.ts';
+import { FrameReader, ProtocolError, TextFrameReader, frame, type OnFrame } from './frames.ts';
 
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
@@ -61,9 +61,9 @@ export interface Command {
 }
 
 export interface ProcessEvents {
-  /** @throws OddFrame, which ends the process. */
+  /** @throws ProtocolError, which ends the process. */
   onFrame: OnFrame;
-  /** Bytes that the text of a frame may have now. @throws OddFrame. */
+  /** Bytes that the text of a frame may have now. @throws ProtocolError. */
   mostOf(kind: number): number;
   /** Once, when the process has ended, for whatever reason. `begun`: the last that it began, where it counts that. */
   onExit(reason: string, begun?: number): void;
@@ -94,7 +94,7 @@ export interface Sandbox {
 
 export type StartSandbox = (events: ProcessEvents) => Sandbox;
 
-export class SandboxProcess implements Sandbox {
+export class ChildProgram implements Sandbox {
   readonly #child: ChildProcess;
   readonly #socket: Duplex;
   readonly #control: Duplex | undefined;
@@ -275,7 +275,7 @@ export class SandboxProcess implements Sandbox {
       try {
         reader.push(chunk);
       } catch (thrown) {
-        if (!(thrown instanceof OddFrame)) throw thrown;
+        if (!(thrown instanceof ProtocolError)) throw thrown;
         onOdd(thrown.message);
       }
     });

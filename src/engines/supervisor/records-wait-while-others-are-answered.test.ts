@@ -76,5 +76,5 @@ for (const [start, longest] of [
 test('an endpoint whose records are killed from outside keeps its place', () => {
   const { endpoint, answer } = giveUp(100);
   for (const each of answer) assert.match(each.message, /^the sandbox was ended from outside during the call/);
-  assert.equal(endpoint.quarantined, false);
+  assert.equal(endpoint.onProbation, false);
 });

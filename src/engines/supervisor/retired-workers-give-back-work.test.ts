@@ -51,7 +51,7 @@ for (const engine of ['node', 'python'] as const) {
     const clock: Clock = {
       ...realClock,
       after: (milliseconds, action) => {
-        if (milliseconds === workerPolicy.sealMs) givenUp.push(action);
+        if (milliseconds === workerPolicy.drainMs) givenUp.push(action);
         else realClock.after(milliseconds, action);
       },
     };

@@ -1,7 +1,7 @@
 /** An engine needs no more than a program and an adapter: with frames by a socket, and by standard input and output. */
 import { dirname, join } from 'node:path';
 import { engineConformance } from '../../../test/conformance/engine.ts';
-import { ownWorkers } from '../../../test/conformance/workers-host.ts';
+import { managedWorkers } from '../../../test/conformance/workers-host.ts';
 import { findKernel } from '../../confinement/find-kernel.ts';
 import { workerWalls } from '../node/confinement.ts';
 import { workerWalls as pythonWalls } from '../python/confinement.ts';
@@ -66,5 +66,5 @@ for (const [how, command] of Object.entries(COMMANDS))
       endless: doing('stay'),
       failing: { ...doing('nonsense'), says: /rules\.json says nonsense/ },
     },
-    () => ownWorkers('small', { kernel }, adapterOf(command)),
+    () => managedWorkers('small', { kernel }, adapterOf(command)),
   );

@@ -23,7 +23,7 @@ export class Starts {
     return this.#problem;
   }
 
-  /** False during a pause, for processes beside those of the fast lane. */
+  /** False during a pause, for workers beside the shared ones. */
   get mayStart(): boolean {
     return this.#clock.now() >= this.#pausedUntil;
   }

@@ -66,8 +66,8 @@ export class WaitingWork {
   giveOut(): void {
     if (this.#isClosed) return;
     for (const work of this.#loads.splice(0)) {
-      const worker = work.endpoint.quarantined ? undefined : this.#shared.forLoad();
-      if (work.endpoint.quarantined) this.#probation.offerLoad(work);
+      const worker = work.endpoint.onProbation ? undefined : this.#shared.forLoad();
+      if (work.endpoint.onProbation) this.#probation.offerLoad(work);
       else if (worker === undefined) this.#loads.push(work);
       else worker.send(work);
     }
@@ -82,7 +82,7 @@ export class WaitingWork {
     this.#pending.delete(endpoint);
     const isAlone = wasShared && this.#loads.length === 0 && this.#pending.size === 0;
     this.offer(endpoint, isAlone);
-    if (!isAlone || endpoint.quarantined) this.giveOut();
+    if (!isAlone || endpoint.onProbation) this.giveOut();
   }
 
   /** Calls wait in the queue of an endpoint. */
@@ -157,7 +157,7 @@ export class WaitingWork {
   /** Gives the calls that wait to shared workers, or to the probation, which gives them out next. */
   #dispatch(endpoint: Endpoint): void {
     this.#pending.delete(endpoint);
-    if (endpoint.quarantined) return this.#probation.offer(endpoint);
+    if (endpoint.onProbation) return this.#probation.offer(endpoint);
     const most = this.#areBeside ? Infinity : BATCHES_IN_FLIGHT * this.#shared.count;
     while (endpoint.counts.inFlight < most && endpoint.hasCalls()) {
       const worker = this.#shared.forCalls();

@@ -18,7 +18,7 @@ test('an endpoint is known after 20 good calls, and has to begin anew once it is
   endpoint.answered(1, 100);
   assert.equal(endpoint.isKnown, true);
   assert.equal(endpoint.pace, 100);
-  endpoint.quarantine();
+  endpoint.putOnProbation();
   endpoint.answered(19, 1900);
   assert.equal(endpoint.isKnown, false);
 });

@@ -387,7 +387,7 @@ export class Work {
   /** Its endpoint has to earn its record anew; what a large body did is not its fault. */
   blame(timedOut: boolean): void {
     if (this.kind === 'large') return;
-    this.endpoint.quarantine();
+    this.endpoint.putOnProbation();
     this.endpoint.timedOut = timedOut;
   }
 

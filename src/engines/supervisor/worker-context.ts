@@ -31,7 +31,7 @@ export interface WorkerEvents {
   /** Answers to the next records of a call that has a sink. */
   onRecords(worker: Worker, work: Work, lines: readonly RecordsLine[]): void;
   onFailed(worker: Worker, work: Work, failure: ProgramFailure): void;
-  /** Its code asks: undefined where the work is not open. @throws OddFrame. */
+  /** Its code asks: undefined where the work is not open. @throws ProtocolError. */
   onAsk(worker: Worker, open: Open | undefined, number: number, question: string): void;
   /** It should get no more calls. */
   onSpent(worker: Worker): void;

@@ -16,7 +16,7 @@ export const workerPolicy = {
   /** … and keeps what it has begun, but gets no more, where it does not answer within so long. */
   aliveMs: 500,
   /** In which it says what it has begun. */
-  sealMs: 200,
+  drainMs: 200,
   /** Workers of one knowledge object beside the current one that a call keeps busy; more than these wait for their limits. */
   mostLeftBehind: 1,
 

@@ -1,7 +1,7 @@
 /** One process with the work that it has: carries work to it and tells what comes of that. It decides nothing. */
 import type { Readable } from 'node:stream';
 import { isOfLauncher } from '../../confinement/launch.ts';
-import { OddFrame, frame } from './frames.ts';
+import { ProtocolError, frame } from './frames.ts';
 import { failureOf, linesOf, logLineOf, mostBytesOfSandbox, mostBytesOfWorker, recordLinesOf } from './from-program.ts';
 import type { ProgramFailure } from './from-program.ts';
 import { answers, kinds } from './messages.ts';
@@ -197,15 +197,15 @@ export class Worker {
   }
 
   /**
-   * From here on no call begins. Settles once the worker has said what began (see `onDrained`), or after `sealMs`: one that
+   * From here on no call begins. Settles once the worker has said what began (see `onDrained`), or after `drainMs`: one that
    * is busy or still starting says it later.
    */
   drain(): Promise<void> {
     const { clock, beside } = this.#context;
     return new Promise((resolve) => {
       this.#onDrained = resolve;
-      this.process.write(frame(kinds.sealed, 0, 0, ''), 'control');
-      clock.after(beside?.figures.sealMs ?? 0, resolve);
+      this.process.write(frame(kinds.drain, 0, 0, ''), 'control');
+      clock.after(beside?.figures.drainMs ?? 0, resolve);
     });
   }
 
@@ -319,7 +319,7 @@ export class Worker {
     });
   }
 
-  /** @throws OddFrame. */
+  /** @throws ProtocolError. */
   #onFrame(kind: number, a: number, b: number, text: string): void {
     const { events, clock, beside } = this.#context;
     // Where calls run one after the other, questions and log lines are no sign that the code will end.
@@ -333,24 +333,24 @@ export class Worker {
     else if (kind === kinds.results) this.#onResults(a, b, text);
     else if (kind === kinds.lines) this.#onLines(a, b, text);
     else if (kind === kinds.ask) this.#onAskBeside(a, b, text);
-    else if (kind === kinds.sealed && this.#onDrained !== undefined) {
+    else if (kind === kinds.drain && this.#onDrained !== undefined) {
       events.onDrained(this, this.takeUnbegun(a));
       this.#onDrained();
     } else if (kind === kinds.fatal) this.reason ??= uncaught(text);
   }
 
-  /** The work that is answered; undefined where it has gone. @throws OddFrame when nobody asked for it. */
+  /** The work that is answered; undefined where it has gone. @throws ProtocolError when nobody asked for it. */
   #answered(number: number): Open | undefined {
     const open = this.open.find((each) => each.number === number);
     if (this.#context.beside === undefined && (open === undefined || open !== this.open[0] || this.asks))
-      throw new OddFrame('nobody asked for an answer');
+      throw new ProtocolError('nobody asked for an answer');
     return open;
   }
 
   #onResults(number: number, microseconds: number, text: string): void {
     const open = this.#answered(number);
     if (open === undefined || open.work.kind === 'load' || open.work.calls[0]?.records !== undefined)
-      throw new OddFrame('an answer is of another kind');
+      throw new ProtocolError('an answer is of another kind');
     const lines = linesOf(text, open.work.calls.length);
     this.#close(open);
     this.#context.events.onDone(this, open.work, lines, microseconds);
@@ -363,7 +363,7 @@ export class Worker {
     if (beside !== undefined && (open === undefined || open.work.hasEnded)) return;
     const [call] = open?.work.calls ?? [];
     if (open === undefined || (beside === undefined ? call?.records : call?.sink) === undefined)
-      throw new OddFrame('nobody asked for answers to records');
+      throw new ProtocolError('nobody asked for answers to records');
     const { work } = open;
     if (call?.sink === undefined) {
       const lines = recordLinesOf(text, work.size, work.size, false);
@@ -375,7 +375,7 @@ export class Worker {
     events.onRecords(this, work, lines);
     if (lines.some((line) => 'retire' in line && line.retire === true)) events.onSpent(this);
     if (last === 0) return;
-    if (call.left > 0) throw new OddFrame('records have no answers');
+    if (call.left > 0) throw new ProtocolError('records have no answers');
     this.#close(open);
     events.onDone(this, work, [''], 0);
   }
@@ -386,8 +386,8 @@ export class Worker {
     if (open === undefined) return;
     const { work } = open;
     const isWell = answer === answers.result && (beside !== undefined || text === '');
-    if (isWell && beside === undefined && work.kind !== 'load') throw new OddFrame('a call has no result');
-    if (isWell && work.calls[0]?.sink !== undefined) throw new OddFrame('records are answered by lines');
+    if (isWell && beside === undefined && work.kind !== 'load') throw new ProtocolError('a call has no result');
+    if (isWell && work.calls[0]?.sink !== undefined) throw new ProtocolError('records are answered by lines');
     const failure = isWell ? undefined : failureOf(answer, text);
     if (beside === undefined && (failure?.kind === 'unloaded' || (work.kind === 'load' && failure !== undefined)))
       this.#known.delete(work.code.index);
@@ -420,7 +420,7 @@ export class Worker {
   }
 
   #onSign(isAnyFrame: boolean): void {
-    if (!isAnyFrame && this.#signs-- <= 0) throw new OddFrame('nobody asked whether it is alive');
+    if (!isAnyFrame && this.#signs-- <= 0) throw new ProtocolError('nobody asked whether it is alive');
     if (this.ready) return;
     this.ready = true;
     if (this.#priority > 0) this.process.lowerPriority(this.#priority);
@@ -430,7 +430,7 @@ export class Worker {
   #onBegun(number: number): void {
     const [open] = this.open;
     if (open === undefined || open.number !== number || this.#toBegin !== number)
-      throw new OddFrame('it begins what nobody gave to it');
+      throw new ProtocolError('it begins what nobody gave to it');
     this.#toBegin = 0;
     open.work.begin(this.lastHeard);
   }
@@ -438,7 +438,7 @@ export class Worker {
   #asking(number: number): Open {
     const [open] = this.open;
     if (open === undefined || open.work.calls[0] === undefined || open.number !== number || this.asks)
-      throw new OddFrame('nothing runs that could ask');
+      throw new ProtocolError('nothing runs that could ask');
     return open;
   }
 
@@ -452,8 +452,8 @@ export class Worker {
   }
 
   #onLog(index: number, text: string): void {
-    if (index === 0 || index > this.#highestIndex) throw new OddFrame('what has no code logs');
-    if (++this.#logLines > MOST_LOG_LINES) throw new OddFrame('it logs more lines than a sandbox lets through');
+    if (index === 0 || index > this.#highestIndex) throw new ProtocolError('what has no code logs');
+    if (++this.#logLines > MOST_LOG_LINES) throw new ProtocolError('it logs more lines than a sandbox lets through');
     const { level, line } = logLineOf(text);
     const { first } = this;
     const endpoint = first?.code.index === index ? first.endpoint : this.#known.get(index);

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { memoryKills, SandboxProcess } from './process.ts';
+import { memoryKills, ChildProgram } from './process.ts';
 import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 import type { NetworkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
@@ -24,7 +24,7 @@ for (const [what, kills, says, counted] of [
     await using networked = await networkedPool({
       engine: 'node',
       onPrinted: () => begun.resolve(),
-      startProcess: (command, events) => new SandboxProcess(command, events, undefined, () => count),
+      startProcess: (command, events) => new ChildProgram(command, events, undefined, () => count),
     });
     const endpoint = await networked.define('a/b/1', STAY);
     const called = endpoint.call(null);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { EngineHost } from '../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { ownWorkers } from '../../../test/conformance/workers-host.ts';
+import { managedWorkers } from '../../../test/conformance/workers-host.ts';
 
 const CODES = {
   node: { files: { 'src/main.js': 'exports.run = (input) => input;' }, function: 'run' },
@@ -17,7 +17,7 @@ for (const name of ['node', 'python'] as const)
     await using folder = await temporaryFolder();
     const cache = join(folder.path, 'cache');
     await writeFile(cache, 'no folder');
-    await using host = new EngineHost(await ownWorkers(name, { cache }));
+    await using host = new EngineHost(await managedWorkers(name, { cache }));
     const { engine } = host;
     assert.equal(engine.health().status, 'UP');
     await assert.rejects(host.activate(CODES[name]), { name: 'ActivationFailure' });

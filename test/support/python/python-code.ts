@@ -15,7 +15,7 @@ import {
   type WantedCode,
 } from '../../../src/engines/supervisor/hosted-code.ts';
 import { Cache } from '../../../src/engines/supervisor/packages/cache.ts';
-import { SandboxProcess } from '../../../src/engines/supervisor/process.ts';
+import { ChildProgram } from '../../../src/engines/supervisor/process.ts';
 import { KoPools } from '../../../src/engines/supervisor/ko-pools.ts';
 import { findPython, pythonWorkers } from '../../../src/engines/python/program.ts';
 import { PythonInstaller } from '../../../src/engines/python/installer.ts';
@@ -69,7 +69,7 @@ export async function pythonCode(walls: WallsMode): Promise<PythonCode> {
     program: pythonWorkers({
       ...{ python, memoryMb: 128, outputLimit: MB, bodyLimit: MB, concurrency: 8, environment: ENVIRONMENT },
     }),
-    startProcess: (command, events) => new SandboxProcess(command, events, kernel),
+    startProcess: (command, events) => new ChildProgram(command, events, kernel),
     log: {
       printed: (_ko, stream, line) => printed.push(`${stream}: ${line}`),
       ended: (_ko, reason) => ended.push(reason),

@@ -1,5 +1,5 @@
 /** A sandbox process that is not there: it does in fake time what the inputs of its calls say, and what its environment does to it. */
-import { OddFrame } from '../../../src/engines/supervisor/frames.ts';
+import { ProtocolError } from '../../../src/engines/supervisor/frames.ts';
 import { answers, kinds } from '../../../src/engines/supervisor/messages.ts';
 import type { ProcessEvents, Sandbox } from '../../../src/engines/supervisor/process.ts';
 import type { FakeClock } from './fake-clock.ts';
@@ -119,10 +119,10 @@ export class FakeSandbox implements Sandbox {
   #emit(kind: number, a: number, b: number, text: string): void {
     try {
       if (Buffer.byteLength(text) > this.#events.mostOf(kind))
-        throw new OddFrame(`a frame of kind ${kind} is too long`);
+        throw new ProtocolError(`a frame of kind ${kind} is too long`);
       this.#events.onFrame(kind, a, b, text);
     } catch (thrown) {
-      if (!(thrown instanceof OddFrame)) throw thrown;
+      if (!(thrown instanceof ProtocolError)) throw thrown;
       this.#environment.fault(`what a good sandbox says is odd: ${thrown.message}`);
       this.exit('it was ended, since it sent what no sandbox sends');
     }

@@ -4,7 +4,7 @@ import type { Environment } from './fake-sandbox.ts';
 import { NO_FAULTS, conditionsOf, startUnder } from './simulated-endpoints.ts';
 import type { Conditions } from './simulated-endpoints.ts';
 import { LARGE_PROCESSES, LARGE_RUNNING } from '../../../src/engines/supervisor/exclusive-workers.ts';
-import { quarantineProcesses } from '../../../src/engines/supervisor/policy.ts';
+import { probationProcesses } from '../../../src/engines/supervisor/policy.ts';
 import type { Policy } from '../../../src/engines/supervisor/policy.ts';
 import type { ProcessEvents } from '../../../src/engines/supervisor/process.ts';
 
@@ -15,9 +15,9 @@ export interface SimulatedProcessesOptions extends Pick<Environment, 'clock' | '
   readonly onCall: (id: number) => void;
 }
 
-/** What is set aside comes beside those that the quarantine starts itself, for one call or load of each endpoint. */
+/** What is set aside comes beside those that the probation starts itself, for one call or load of each endpoint. */
 export function mostProcesses(policy: Policy, sandboxes: number, endpoints: number): number {
-  const dedicated = quarantineProcesses(policy) + 2 * policy.quarantineRunning + 2 * (LARGE_PROCESSES + LARGE_RUNNING);
+  const dedicated = probationProcesses(policy) + 2 * policy.probationRunning + 2 * (LARGE_PROCESSES + LARGE_RUNNING);
   return sandboxes + 2 + dedicated + 4 * endpoints;
 }
 

@@ -249,8 +249,7 @@ export class Simulation {
     for (let i = 0; this.clock.step(); i++) {
       if (i > 100_000) this.fault('the scheduler never stops its clock');
     }
-    if (this.#groups.all().some(({ quarantined }) => quarantined > 0))
-      this.fault('a process of the quarantine is left');
+    if (this.#groups.all().some(({ onProbation }) => onProbation > 0)) this.fault('a process on probation is left');
     this.#endProcesses();
   }
 

@@ -1,7 +1,7 @@
 /** Calls the code in a worker with one attempt after the other, as they come by standard input. */
 import { accessSync, constants } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { SandboxProcess } from '../../../src/engines/supervisor/process.ts';
+import { ChildProgram } from '../../../src/engines/supervisor/process.ts';
 import type { Command } from '../../../src/engines/supervisor/process.ts';
 import type { Kernel } from '../../../src/confinement/walls.ts';
 import { answers, kinds } from '../../../src/engines/supervisor/messages.ts';
@@ -27,7 +27,7 @@ export async function runInWorker({ command, kernel, endpoint, rename }: WorkerR
     void process.stdout.write(`${JSON.stringify([name, result])}\n`);
   let printed = '';
   const ended = await new Promise<string>((resolve) => {
-    const worker = new SandboxProcess(
+    const worker = new ChildProgram(
       command,
       {
         onFrame(kind, number, outcome, body) {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { sandboxCommand, sandboxProgram } from '../../../src/engines/javascript/program.ts';
-import { SandboxProcess } from '../../../src/engines/supervisor/process.ts';
+import { ChildProgram } from '../../../src/engines/supervisor/process.ts';
 import type { Command } from '../../../src/engines/supervisor/process.ts';
 import { koffiPath } from './koffi.ts';
 import { kernelOf } from './modes.ts';
@@ -36,7 +36,7 @@ function takenOver(command: Command, ways: string): Command {
 
 const kernel = await kernelOf(process.argv[2] as Mode);
 const taken = takenOver(sandboxCommand(sandboxProgram(), kernel), readFileSync(0, 'utf8'));
-const sandbox = new SandboxProcess(
+const sandbox = new ChildProgram(
   taken,
   {
     onFrame(kind, _a, _b, text) {

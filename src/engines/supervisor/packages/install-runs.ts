@@ -3,8 +3,8 @@ import { readFile, readdir } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Kernel } from '../../../confinement/walls.ts';
 import { seconds } from '../call-failure.ts';
-import { OddFrame } from '../frames.ts';
-import { SandboxProcess, type Command } from '../process.ts';
+import { ProtocolError } from '../frames.ts';
+import { ChildProgram, type Command } from '../process.ts';
 
 /** Looks at what a program writes, and ends it where that is too much; resolves its `stop` after the last look. */
 export type Watch = (end: (problem: string) => void) => { stop(): Promise<void> };
@@ -33,7 +33,7 @@ const MOST_PRINTED_CHARACTERS = 64 * 2 ** 20;
 export class InstallRuns {
   readonly #kernel: Kernel;
   readonly #limitMs: number;
-  readonly #running = new Set<SandboxProcess>();
+  readonly #running = new Set<ChildProgram>();
 
   /** `limitMs`: milliseconds that a program may take. */
   constructor(kernel: Kernel, limitMs: number) {
@@ -53,12 +53,12 @@ export class InstallRuns {
       if (printed > MOST_PRINTED_CHARACTERS) end(`${what} printed more than ${MOST_PRINTED_CHARACTERS / 2 ** 20} MB`);
       else onOutput?.(text);
     };
-    const child = new SandboxProcess(
+    const child = new ChildProgram(
       { ...command, input: '', isWorker: true },
       {
         onFrame: () => undefined,
         mostOf: (kind) => {
-          throw new OddFrame(`an installation sends no frames, and not of kind ${kind}`);
+          throw new ProtocolError(`an installation sends no frames, and not of kind ${kind}`);
         },
         onOutput: (_name, stream) => {
           stream.setEncoding('utf8').on('data', take);
