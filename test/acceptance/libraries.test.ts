@@ -7,6 +7,7 @@ import type { Answer, JsonObject } from './support/client.ts';
 import { CONTEXT, secondClient, uniqueWord } from './support/second-generation.ts';
 import type { Files } from './support/second-generation.ts';
 import { startService, temporaryFolder } from './support/service.ts';
+import { until } from '../runtimes/support/until.ts';
 import { longTest } from '../support/round.ts';
 
 const WORKERS = ['--runtimes', 'node,python'];
@@ -40,8 +41,12 @@ const call = (place: string, name: string, input: unknown, from: typeof service 
   from.post(`/${nameOf(place)}/1.0/${name}`, input, MINIMAL);
 
 /** Status and detail by the name of the endpoint. */
+/** Once each is decided: workers load their code beside a reload. */
 async function statesAt(place: string): Promise<Record<string, string>> {
-  const found = await endpointsAt(place);
+  const found = await until('all are decided', async () => {
+    const each = await endpointsAt(place);
+    return each.some(({ status }) => status === 'LOADED') ? undefined : each;
+  });
   return Object.fromEntries(
     found.map((each) => [
       String(each['@id']).slice(nameOf(place).length + '/1.0/'.length),

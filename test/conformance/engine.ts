@@ -28,7 +28,7 @@ export interface EngineArtifacts {
   readonly echo?: Artifacts;
   /** Cannot be read; `at`: what its refusal must say of the place. */
   readonly broken?: readonly (Artifacts & { readonly at: RegExp })[];
-  /** Does not end. */
+  /** Does not end; with a limit of its own, which is waited for. */
   readonly endless?: Artifacts;
   /** Does not end while it is activated. */
   readonly endlessActivation?: Artifacts;

@@ -10,7 +10,7 @@ import { runtimeKo } from './support/runtime-ko.ts';
 import { until } from './support/until.ts';
 
 const naan = uniqueNaan();
-const service = await startService({ args: ['--runtimes', 'node,python', '--runtime-timeout', '2s'] });
+const service = await startService({ args: ['--runtimes', 'node,python', '--runtime-timeout', '60s'] });
 after(() => service[Symbol.asyncDispose]());
 
 /** Takes `DELETE /endpoints/<uri>`, or answers as one does that knows nothing of it. */

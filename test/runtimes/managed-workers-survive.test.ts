@@ -38,12 +38,13 @@ const CODE: Record<EngineName, Record<string, string>> = {
 };
 
 const naan = uniqueNaan();
-const koOf = (engine: EngineName, name: string): Ko => runtimeKo({ naan, name, engine, code: CODE[engine] });
+const koOf = (engine: EngineName, name: string): Ko =>
+  runtimeKo({ naan, name, engine, code: CODE[engine], deployment: { timeout: LIMIT } });
 const local = javascriptKo('function run() { return "local"; }', { naan, name: 'local' });
 const kos = ENGINES.flatMap((engine) => [koOf(engine, engine), koOf(engine, `${engine}beside`)]);
 
 async function start(...served: Ko[]): Promise<OwnService> {
-  const service = await startService({ args: ['--runtimes', 'node,python', '--runtime-timeout', `${LIMIT}ms`] });
+  const service = await startService({ args: ['--runtimes', 'node,python', '--runtime-timeout', '60s'] });
   await service.add(...served);
   await service.get('/actuator/reload');
   for (const ko of served) if (ko !== local) await processOf(service, ko);

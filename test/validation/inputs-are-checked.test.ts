@@ -110,8 +110,10 @@ test('of records each is checked for itself, and the others run', async () => {
 
 test('one that says log answers, and the log has one line for each place, without values', async () => {
   const ko = await active(service, 'logs', 'log', { code: 'function run() { return 7; }' });
-  for (const age of ['Bob', 'Smith', 'Eve'])
-    assert.equal(fieldsOf(await service.post(pathOf(ko), { age }))['result'], 7);
+  // On a busy machine the first may be answered without having been checked.
+  while (breaksOf(service, ko).length === 0)
+    for (const age of ['Bob', 'Smith', 'Eve'])
+      assert.equal(fieldsOf(await service.post(pathOf(ko), { age }))['result'], 7);
   await service.post(pathOf(ko), { age: 1, 'Bob Smith': 'x' });
   await service.logged(({ ko: of, path }) => of === ko.id && path === '/*');
   assert.deepEqual(
@@ -144,9 +146,13 @@ test('schemas in other files are read, and a schema that cannot be used refuses 
   const broken = await active(service, 'huge', 'enforce', { schema: huge });
   const answer = await service.post(pathOf(broken), {});
   assert.equal(answer.status, 500);
-  assert.match(String(fieldsOf(answer)['Detail']), /inputs of .+ cannot be checked.+more than 20000 parts/);
+  assert.match(
+    String(fieldsOf(answer)['Detail']),
+    /inputs of .+ cannot be checked.+(more than 20000 parts|more time to be made ready)/,
+  );
   const line = await service.logged(({ event, ko: of }) => event === 'schema-not-checked' && of === broken.id);
-  assert.equal(line['reason'], 'the schema has more than 20000 parts');
+  // Which of the two comes first depends on how busy the machine is.
+  assert.match(String(line['reason']), /^the schema (has more than 20000 parts|takes more time to be made ready)/);
 });
 
 const endsWhatDoesNotEnd = async (): Promise<void> => {

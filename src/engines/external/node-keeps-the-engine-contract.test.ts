@@ -12,7 +12,10 @@ engineConformance(
       { ...script('const a = 1;\n\nmissing();'), at: /ReferenceError: missing .*src\/index\.js.*3/ },
       { ...script('exports.walk = 1;'), at: /run/ },
     ],
-    endless: script('exports.run = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);'),
+    endless: {
+      ...script('exports.run = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);'),
+      timeout: 3000,
+    },
     failing: { ...script('exports.run = () => missing;'), says: /^Code execution error: ReferenceError: missing/ },
   },
   () => managedWorkers('node'),

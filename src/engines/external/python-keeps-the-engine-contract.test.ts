@@ -12,7 +12,7 @@ engineConformance(
       { ...script('a = 1\n\nmissing()\n'), at: /NameError: .*missing.*src\/main\.py.*3/ },
       { ...script('walk = 1\n'), at: /run/ },
     ],
-    endless: script('import threading\ndef run(value):\n    threading.Event().wait()\n'),
+    endless: { ...script('import threading\ndef run(value):\n    threading.Event().wait()\n'), timeout: 3000 },
     failing: {
       ...script('def run(value):\n    return missing\n'),
       says: /^Code execution error: NameError: .*missing/,

@@ -63,7 +63,7 @@ for (const [how, command] of Object.entries(COMMANDS))
     {
       echo: doing('echo'),
       broken: [{ files: { 'rules.json': '{"run": "echo"' }, function: 'run', at: /rules\.json is not JSON/ }],
-      endless: doing('stay'),
+      endless: { ...doing('stay'), timeout: 3000 },
       failing: { ...doing('nonsense'), says: /rules\.json says nonsense/ },
     },
     () => managedWorkers('small', { kernel }, adapterOf(command)),
