@@ -23,7 +23,7 @@ const OF_PYTHON = ['runtimes/python', 'clients/python'].map((folder) => ({
   name: folder,
   program: 'sh',
   args: [join(PROJECT, folder, 'run-tests.sh')],
-  limitMs: 20 * 60_000,
+  limitMs: 40 * 60_000,
 }));
 
 const runs = new FileRuns(PROJECT, (text) => void process.stdout.write(text));

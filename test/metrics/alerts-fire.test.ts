@@ -12,6 +12,7 @@ import { alertRules, panelExpressions, panels, RULES, variables } from './suppor
 import { promtool } from './support/prometheus.ts';
 
 const ME = 'job="kgrid",instance="a"';
+const ADVICE = `${ME},service="advice",client="ehr"`;
 const EXECUTION = `${ME},ko="a/b",version="v1",endpoint="run",engine="javascript"`;
 
 /** Minutes that are made up. */
@@ -65,6 +66,7 @@ const WELL: Readonly<Record<string, string>> = {
   [`kgrid_fleet_run_nowhere{${ME}}`]: at(0),
   [`kgrid_fleet_other_history{${ME}}`]: at(0),
   [`kgrid_batches_total{${ME},outcome="broken-off"}`]: at(4),
+  [`kgrid_cds_answers_total{${ADVICE},outcome="cards"}`]: growing(100),
 };
 
 const OTHER = EXECUTION.replace('a/b', 'other');
@@ -79,6 +81,7 @@ const ILL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   KgridServerErrors: {
     [`http_server_request_duration_seconds_count{${ME},route="/",method="GET",status="500"}`]: growing(100),
   },
+  KgridCardsWithheld: { [`kgrid_cds_answers_total{${ADVICE},outcome="missing-data"}`]: growing(100) },
   KgridEndpointFails: { [`kgrid_executions_total{${EXECUTION},outcome="execution-failed"}`]: growing(100) },
   KgridEndpointGetsBadInput: { [`kgrid_executions_total{${EXECUTION},outcome="invalid-input"}`]: growing(1000) },
   KgridEndpointSlow: {
