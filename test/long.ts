@@ -30,7 +30,9 @@ function turn(): number {
   return Number.parseInt(stdout.slice(0, 8), 16) || 0;
 }
 
-const from = <T>(all: readonly T[], first: number): T[] => [...all.slice(first), ...all.slice(0, first)];
+function from<T>(all: readonly T[], first: number): T[] {
+  return [...all.slice(first), ...all.slice(0, first)];
+}
 
 /** Names the ring whose turn it is, or the next that this machine can run. */
 function inTurn(): string {
