@@ -236,7 +236,10 @@ export async function createApp({
       ? undefined
       : owned.use(
           new PrincipalLimits({
-            ...{ rate, calls, database: shelf.database, node: () => shelf.node.value },
+            rate,
+            calls,
+            database: shelf.database,
+            node: () => shelf.node.value,
             onProblem: (cause) =>
               log.warn(
                 { part: 'access', event: 'shares-not-leased', cause },

@@ -243,16 +243,15 @@ export class Calls {
       }
     }
     this.#options.executions?.noteRecords({
-      ...{
-        endpoint,
-        trace,
-        caller,
-        named: namedIn(input.principal),
-        records: records.count,
-        failed,
-        milliseconds: duration * records.count,
-      },
-      ...{ inputBytes: records.text.length, inputs: () => Buffer.from(records.text, 'latin1').toString() },
+      endpoint,
+      trace,
+      caller,
+      named: namedIn(input.principal),
+      records: records.count,
+      failed,
+      milliseconds: duration * records.count,
+      inputBytes: records.text.length,
+      inputs: () => Buffer.from(records.text, 'latin1').toString(),
     });
     return told;
   }

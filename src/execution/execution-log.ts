@@ -68,10 +68,16 @@ export class ExecutionLog {
     if (!SHOWS_INFO.has(this.#log.level)) return;
     this.#log.info(
       {
-        ...{ event: 'execution', ...factsOf(endpoint), digest: packageDigestOf(endpoint.ko.entry) },
-        ...{ outcome, milliseconds: rounded(milliseconds), inputBytes: Buffer.byteLength(input) },
+        event: 'execution',
+        ...factsOf(endpoint),
+        digest: packageDigestOf(endpoint.ko.entry),
+        outcome,
+        milliseconds: rounded(milliseconds),
+        inputBytes: Buffer.byteLength(input),
         ...(result !== undefined && { resultBytes: Buffer.byteLength(result) }),
-        ...{ ...traceNames(trace), remoteAddress: caller, ...named },
+        ...traceNames(trace),
+        remoteAddress: caller,
+        ...named,
         ...(depth > 0 && { depth }),
         ...this.#inputs(() => input),
       },
@@ -93,9 +99,17 @@ export class ExecutionLog {
     if (!SHOWS_INFO.has(this.#log.level)) return;
     this.#log.info(
       {
-        ...{ event: 'execution', ...factsOf(endpoint), digest: packageDigestOf(endpoint.ko.entry) },
-        ...{ outcome: failed === 0 ? 'done' : failed === records ? 'failed' : 'done-in-part', records, failed },
-        ...{ milliseconds: rounded(milliseconds), inputBytes, ...traceNames(trace), remoteAddress: caller, ...named },
+        event: 'execution',
+        ...factsOf(endpoint),
+        digest: packageDigestOf(endpoint.ko.entry),
+        outcome: failed === 0 ? 'done' : failed === records ? 'failed' : 'done-in-part',
+        records,
+        failed,
+        milliseconds: rounded(milliseconds),
+        inputBytes,
+        ...traceNames(trace),
+        remoteAddress: caller,
+        ...named,
         ...this.#inputs(inputs),
       },
       'records of a batch ended',
