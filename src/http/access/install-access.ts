@@ -106,9 +106,10 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
       if (stranger !== undefined) return done(stranger);
     }
     // Where no login is needed, the name is all that keeps a page of another one from what the actuator tells.
-    const tells = options.profile === 'dev' && (access === 'info' || access === 'health');
+    const isDetail = access === 'info' || access === 'ko-details';
+    const tells = options.profile === 'dev' && (isDetail || access === 'health');
     const foreign = tells ? nameRefusal(request) : undefined;
-    if (foreign !== undefined && access === 'info') return done(foreign);
+    if (foreign !== undefined && isDetail) return done(foreign);
     if (foreign !== undefined && access === 'health') request.principal = ANONYMOUS;
     const pending = authenticate(request, access);
     const { limits } = identity;
