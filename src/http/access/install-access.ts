@@ -56,6 +56,9 @@ function machineNames(): string[] {
   return [name, name.split('.', 1)[0] ?? name];
 }
 
+/** What the actuator tells, to which no page of another name may come. */
+const DETAILS: ReadonlySet<Permission> = new Set(['info', 'ko-details', 'metrics', 'account-list']);
+
 /**
  * Puts the access rules on every route of `app`, its plugins included. Call it before the first route is added.
  *
@@ -106,7 +109,7 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
       if (stranger !== undefined) return done(stranger);
     }
     // Where no login is needed, the name is all that keeps a page of another one from what the actuator tells.
-    const isDetail = access === 'info' || access === 'ko-details';
+    const isDetail = DETAILS.has(access);
     const tells = options.profile === 'dev' && (isDetail || access === 'health');
     const foreign = tells ? nameRefusal(request) : undefined;
     if (foreign !== undefined && isDetail) return done(foreign);
