@@ -36,6 +36,8 @@ const LISTS: ReadonlySet<string> = new Set([
   '/endpoints/:engine',
   '/doc/overview.json',
   '/cds-services',
+  '/fhir/Library',
+  '/mcp',
 ]);
 
 /** With the role on everything. */
@@ -43,7 +45,7 @@ function cellOf({ route, access }: DeclaredRoute, role: Role): Cell {
   const grants = Grants.of([role]);
   if (grants.everywhere(access)) return 'yes';
   const hides = !grants.everywhere('read');
-  if (access === 'read' && LISTS.has(route)) return 'empty';
+  if (LISTS.has(route) && (access === 'read' || access === 'execution')) return 'empty';
   if (access === 'read' || access === 'execution') return hides ? '404' : '403';
   return hides && route.includes(':naan') ? '404' : '403';
 }

@@ -1,0 +1,108 @@
+import { ANONYMOUS_LEVELS } from '../identity/identity.ts';
+import type { Setting } from './setting.ts';
+
+/** Who may log in, and what each may. */
+export const ACCESS_SETTINGS = [
+  {
+    option: 'user',
+    env: 'KGRID_USER',
+    aliases: ['SPRING_SECURITY_USER_NAME'],
+    kind: 'text',
+    group: 'Access',
+    help: 'Name for HTTP Basic logins',
+  },
+  {
+    option: 'password',
+    env: 'KGRID_PASSWORD',
+    aliases: ['SPRING_SECURITY_USER_PASSWORD'],
+    kind: 'text',
+    group: 'Access',
+    help: 'Password for HTTP Basic logins; better in a file, since options and variables show in process lists',
+  },
+  {
+    option: 'password-file',
+    env: 'KGRID_PASSWORD_FILE',
+    kind: 'text',
+    group: 'Access',
+    help: 'File that holds the password, in place of --password; read again when it changes',
+  },
+  {
+    option: 'oauth-issuer',
+    env: 'KGRID_OAUTH_ISSUER',
+    kind: 'list',
+    group: 'Access',
+    help: 'Issuer of OAuth 2.0 bearer tokens, as its URL; may repeat',
+  },
+  {
+    option: 'oauth-audience',
+    env: 'KGRID_OAUTH_AUDIENCE',
+    kind: 'list',
+    group: 'Access',
+    help: 'Audience that a token must name: one for all issuers, or one for each in their order',
+  },
+  {
+    option: 'oauth-grant',
+    env: 'KGRID_OAUTH_GRANT',
+    kind: 'list',
+    group: 'Access',
+    help: 'claim:value=role or claim:value=role@place, what tokens with that value give; with an issuer and a space in front, of that issuer alone; may repeat',
+  },
+  {
+    option: 'oauth-name-claim',
+    env: 'KGRID_OAUTH_NAME_CLAIM',
+    kind: 'text',
+    group: 'Access',
+    help: 'Claim that names the caller in logs and audit (default: sub, else client_id)',
+  },
+  {
+    option: 'oauth-scope',
+    env: 'KGRID_OAUTH_SCOPE',
+    kind: 'text',
+    group: 'Access',
+    help: 'Scope that a token must have to write, activate or register: one that has it is an operator',
+  },
+  {
+    option: 'anonymous',
+    env: 'KGRID_ANONYMOUS',
+    kind: 'choice',
+    choices: ANONYMOUS_LEVELS,
+    group: 'Access',
+    help: 'What everybody may without a login: all, call endpoints, read, or nothing (default: operator in the dev profile, else caller)',
+  },
+  {
+    option: 'secure-execution',
+    env: 'KGRID_SECURE_EXECUTION',
+    kind: 'flag',
+    default: 'false',
+    group: 'Access',
+    help: 'Ask for a login for calls of endpoints too: the same as --anonymous reader',
+  },
+  {
+    option: 'tls-cert',
+    env: 'KGRID_TLS_CERT',
+    kind: 'text',
+    group: 'Access',
+    help: 'File with the certificate of the service (PEM, with those between it and the root): it then speaks TLS; read again when it changes',
+  },
+  {
+    option: 'tls-key',
+    env: 'KGRID_TLS_KEY',
+    kind: 'text',
+    group: 'Access',
+    help: 'File with the key of that certificate (PEM)',
+  },
+  {
+    option: 'tls-client-ca',
+    env: 'KGRID_TLS_CLIENT_CA',
+    kind: 'text',
+    group: 'Access',
+    help: 'File with the authorities whose client certificates are logins (PEM)',
+  },
+  {
+    option: 'tls-grant',
+    env: 'KGRID_TLS_GRANT',
+    kind: 'list',
+    group: 'Access',
+    help: 'name=role or name=role@place, what the client certificate of that common name gives; may repeat',
+  },
+] as const satisfies readonly Setting[];
