@@ -242,7 +242,11 @@ export async function createApp({
             node: () => shelf.node.value,
             onProblem: (cause) =>
               log.warn(
-                { part: 'access', event: 'shares-not-leased', cause },
+                {
+                  part: 'access',
+                  event: 'shares-not-leased',
+                  cause,
+                },
                 'limits of principals stay as shared last',
               ),
           }),

@@ -4,6 +4,7 @@ import { RUNTIME_NAMES } from '../engines/table.ts';
 import { VALIDATION_MODES } from '../knowledge-object/descriptors/deployment.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
 import { ACCESS_SETTINGS } from './access-settings.ts';
+import { PROTOCOL_SETTINGS } from './protocol-settings.ts';
 import { RETIRED_SETTINGS } from './retired-settings.ts';
 import type { Setting } from './setting.ts';
 
@@ -191,36 +192,6 @@ export const SETTINGS = [
     help: 'File that says who may sign packages of which naan, and what becomes of others',
   },
   {
-    option: 'cds-clients',
-    env: 'KGRID_CDS_CLIENTS',
-    kind: 'list',
-    group: 'Access',
-    help: 'CDS clients whose JWT opens the CDS services, as <issuer>=<https address of its key set>; others may then call none',
-  },
-  {
-    option: 'cds-fetch',
-    env: 'KGRID_CDS_FETCH',
-    kind: 'list',
-    group: 'Access',
-    help: 'FHIR servers of CDS clients from which data may be read that was not prefetched, by their base addresses',
-  },
-  {
-    option: 'cds-deadline',
-    env: 'KGRID_CDS_DEADLINE',
-    kind: 'duration',
-    default: '500ms',
-    group: 'Limits',
-    help: 'Time in which a CDS service answers, where its knowledge object asks for no longer one',
-  },
-  {
-    option: 'cds-strict',
-    env: 'KGRID_CDS_STRICT',
-    kind: 'flag',
-    default: 'false',
-    group: 'Access',
-    help: 'Answer 412, not an empty list of cards, where data are missing that a CDS service needs',
-  },
-  {
     option: 'manifest',
     env: 'KGRID_MANIFEST',
     aliases: ['KGRID_SHELF_MANIFEST'],
@@ -274,22 +245,6 @@ export const SETTINGS = [
     kind: 'list',
     group: 'Access',
     help: 'Name by which browsers reach the service, such as kgrid.example.org or activator:8080; may repeat',
-  },
-  {
-    option: 'mcp',
-    env: 'KGRID_MCP',
-    kind: 'choice',
-    choices: ['on', 'off'],
-    group: 'Access',
-    help: 'Lets assistants call endpoints as tools at /mcp (default: on in the dev profile)',
-  },
-  {
-    option: 'mcp-tools',
-    env: 'KGRID_MCP_TOOLS',
-    kind: 'count',
-    default: '30',
-    group: 'Access',
-    help: 'Tools that assistants are shown each; of more they get three by which they find and run them',
   },
   ...LIMIT_SETTINGS,
   {
@@ -377,6 +332,7 @@ export const SETTINGS = [
     help: 'name=value that javascript reads by context.getProperty(name); may repeat',
   },
   ...VALIDATION_SETTINGS,
+  ...PROTOCOL_SETTINGS,
   ...OBSERVABILITY_SETTINGS,
 ] as const satisfies readonly Setting[];
 

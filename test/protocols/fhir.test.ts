@@ -60,7 +60,7 @@ after(() => service[Symbol.asyncDispose]());
 function valid(answer: Answer, status = 200): Record<string, unknown> {
   assert.equal(answer.status, status, answer.text);
   assert.match(String(answer.headers['content-type']), /^application\/fhir\+json/);
-  validateResource(answer.object as never);
+  validateResource(answer.object);
   return answer.object;
 }
 const get = (path: string): Promise<Answer> => service.get(`/fhir/${path}`, { accept: 'application/fhir+json' });

@@ -214,7 +214,7 @@ function requireJsonFormat({ query, headers }: FastifyRequest): void {
           'application/fhir+json',
           'application/json',
         ]) !== undefined
-      : JSON_TYPES.has(mediaTypeOf(String(format).replaceAll(' ', '+')));
+      : typeof format === 'string' && JSON_TYPES.has(mediaTypeOf(format.replaceAll(' ', '+')));
   if (!isJsonAsked) throw notAcceptable('Resources are given as application/fhir+json, and in no other format');
 }
 

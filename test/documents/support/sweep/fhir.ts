@@ -14,7 +14,12 @@ export function fhir(): Step[] {
     ['get', '/fhir/Library', '/fhir/Library?colour=red'],
     ...both(LIBRARY, own),
     ['get', LIBRARY, '/fhir/Library/none'],
-    ['post', EVALUATE, `${own}/$evaluate`, json({ resourceType: 'Parameters', parameter: [{ name: 'a', valueInteger: 1 }] })],
+    [
+      'post',
+      EVALUATE,
+      `${own}/$evaluate`,
+      json({ resourceType: 'Parameters', parameter: [{ name: 'a', valueInteger: 1 }] }),
+    ],
     ['post', EVALUATE, `${own}/$evaluate`, json({})],
     ['post', EVALUATE, `${own}/$evaluate`, raw('x', 'text/plain')],
   ];
