@@ -18,6 +18,8 @@ const MAX_PRINTED_BYTES = 4 * 2 ** 20;
 export interface CheckLimits {
   /** Milliseconds. */
   readonly timeout: number;
+  /** Runtimes that are started where its code needs them. */
+  readonly runtimes?: readonly string[];
 }
 
 /** What was found; `failure` where the check did not come to its end. */
@@ -27,10 +29,10 @@ export type ProcessCheck = { readonly found: Fields } | { readonly failure: stri
 export async function checkInProcess(
   archive: string,
   folder: string,
-  { timeout }: CheckLimits,
+  { timeout, runtimes = [] }: CheckLimits,
   signal: AbortSignal,
 ): Promise<ProcessCheck> {
-  const command = [process.execPath, `--max-old-space-size=${MAX_HEAP_MB}`, PROGRAM, archive];
+  const command = [process.execPath, `--max-old-space-size=${MAX_HEAP_MB}`, PROGRAM, archive, ...runtimes];
   const [program = process.execPath, ...args] = existsSync(NICE) ? [NICE, '-n', '3', ...command] : command;
   const child = spawn(program, args, {
     env: { PATH: '/usr/bin:/bin', HOME: folder, TMPDIR: folder },

@@ -21,6 +21,8 @@ export interface CheckOptions {
   readonly engines?: readonly string[];
   /** Whether the runtimes that they need are started. */
   readonly startsRuntimes?: boolean;
+  /** Instead, those of these that they need. */
+  readonly runtimes?: readonly string[];
   /** Hears of each as soon as it is checked. */
   readonly onChecked?: (checked: Checked) => void;
 }
@@ -28,11 +30,11 @@ export interface CheckOptions {
 /** In the order of the sources. */
 export async function checkSources(
   sources: readonly KoSource[],
-  { env, terminal, called = [], engines = [], startsRuntimes = false, onChecked }: CheckOptions,
+  { env, terminal, called = [], engines = [], startsRuntimes = false, runtimes: allowed = [], onChecked }: CheckOptions,
 ): Promise<Checked[]> {
   const found = await inspectAll([...sources, ...called]);
   const all = [...(await examineAll(found.slice(0, sources.length), engines)), ...found.slice(sources.length)];
-  const runtimes = startsRuntimes ? runtimesFor(all) : [];
+  const runtimes = runtimesFor(all).filter((name) => startsRuntimes || allowed.includes(name));
   await using activator = await activateSources(all, { env, terminal, runtimes, showConsole: false });
   const checked: Checked[] = [];
   for (const inspection of all.slice(0, sources.length)) {

@@ -158,7 +158,9 @@ export function problemRoutes(app: FastifyInstance, activator: Activator, shelf:
   const read = (request: FastifyRequest, reply: FastifyReply): unknown => {
     const limit = numberIn(request, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT;
     void reply.header('cache-control', 'no-store');
-    const all = problemsOf(activator, shelf, request.principal.grants);
+    const ko = koIn(request);
+    const problems = problemsOf(activator, shelf, request.principal.grants);
+    const all = problems.filter((each) => ko === undefined || each.ko === ko);
     return { total: all.length, problems: all.slice(0, limit) };
   };
   declare(app, PROBLEMS_PATH, { GET: { access: 'ko-details', handler: read } });

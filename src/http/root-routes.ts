@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { preferredType } from '../lib/preferred-type.ts';
 import { addressOf } from './address.ts';
 import { declare } from './methods.ts';
-import { sendPage } from './pages/send-page.ts';
+import { sendFront } from '../web/web-routes.ts';
 
 const LINKS = [
   ['activator_health', '/actuator/health'],
@@ -19,7 +19,7 @@ export function rootRoutes(app: FastifyInstance, publicUrl: string | undefined):
   const handler = (request: FastifyRequest, reply: FastifyReply): unknown => {
     const wanted = preferredType(request.headers.accept, ['application/json', 'text/html']);
     void reply.header('vary', 'Accept');
-    if (wanted === 'text/html') return sendPage(reply, 'overview.html');
+    if (wanted === 'text/html') return sendFront(reply);
     const address = addressOf(request, publicUrl);
     return {
       description: 'KGrid Activator: serves knowledge objects as REST endpoints',

@@ -16,7 +16,6 @@ import type { FailureGroups } from '../execution/failure-groups.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Accounts } from '../identity/accounts.ts';
 import { Passwords } from '../identity/passwords.ts';
-import type { Permission } from '../identity/permissions.ts';
 import { overloaded } from '../lib/errors.ts';
 import type { LogLevels } from '../lib/log-levels.ts';
 import type { Logger } from '../lib/log.ts';
@@ -31,6 +30,7 @@ import type { ManifestImporter } from '../shelf/manifest/create-manifest-importe
 import type { Shelf } from '../shelf/shelf.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { accessOptionsOf, installAccess } from './access/install-access.ts';
+import { webRoutes } from '../web/web-routes.ts';
 import { accountRoutes } from './account-routes.ts';
 import { activationRoutes } from './activation-routes.ts';
 import {
@@ -44,7 +44,6 @@ import {
   settingsRoutes,
 } from './actuator-routes.ts';
 import { Bodies, installBodyParser } from './body.ts';
-import { consoleRoutes } from './console/console-routes.ts';
 import { closeSilentConnections, createFastify } from './create-fastify.ts';
 import { type FastPath, installFastPaths } from './fast-path.ts';
 import { healthRoutes } from './health-routes.ts';
@@ -54,9 +53,6 @@ import { fastReads, KO_ROUTE } from './kos/fast-reads.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
 import { logRoutes } from './log-routes.ts';
-import { formRoutes } from './pages/form-routes.ts';
-import { pageDataRoutes } from './pages/page-data.ts';
-import { pageRoutes } from './pages/send-page.ts';
 import type { MakeProtocol, Protocol } from './protocol.ts';
 import { proxyRoutes } from './proxy-routes.ts';
 import { RequestGate } from './request-gate.ts';
@@ -167,14 +163,8 @@ interface RouteParts extends Omit<ServerOptions, 'protocols'> {
 async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { config, shelf, activator, engines, execution, lifecycle, gate, texts } = parts;
   const { publicUrl } = config;
-  const { identity } = execution;
   rootRoutes(app, publicUrl);
-  pageRoutes(app);
-  consoleRoutes(app);
-  const isClosed = (permission: Permission): boolean => !identity.allows(identity.anybody, permission, {});
-  const login = { execution: isClosed('execution'), details: isClosed('info') };
-  pageDataRoutes(app, { activator, shelf, login, catalogue: () => parts.state.catalogue() });
-  formRoutes(app, { activator, shelf });
+  webRoutes(app, { activator, shelf, token: () => parts.state.catalogue() });
   openapiRoutes(app);
   activationRoutes(app, activator);
   proxyRoutes(app, { activator, runtimes: parts.runtimes, publicUrl, fleet: parts.fleet, tokens: parts.tokens });
@@ -202,7 +192,7 @@ async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void>
   metricsRoutes(app, { exposition: parts.exposition });
   await app.register(async (scope) => {
     await scope.register(multipart);
-    checkRoute(scope, { target: parts.imports, lifecycle });
+    checkRoute(scope, { target: parts.imports, lifecycle, runtimes: config.runtimes });
     kosRoutes(scope, { ...parts.imports, manifests: parts.manifests, activator, events: parts.events }, texts);
   });
   for (const protocol of parts.protocols) protocol.addRoutes(app);

@@ -2,40 +2,67 @@
  * Takes the pictures of docs/images with Debian's chromium, of a service with the examples:
  * `node test/documents/take-screenshots.ts`. No test; run it after a change of the pages.
  */
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { chromium } from 'playwright-core';
 import type { Page } from 'playwright-core';
+import { zipOf } from '../acceptance/support/ko.ts';
 import { PROJECT, startService } from '../acceptance/support/service.ts';
-import { CONSOLE_PICTURES } from './support/console-pictures.ts';
+import { launchChromium } from '../pages/support/chromium.ts';
 
 const IMAGES = join(PROJECT, 'docs/images');
-const SIZES = { '': { width: 1280, height: 860 }, '-phone': { width: 390, height: 844 } };
-const PATIENCE = 120_000;
+const PATIENCE = 180_000;
+const KO = 'nephrology/ckdepi/v2.0';
 
-async function overview(page: Page, url: string, path: string): Promise<void> {
-  await page.goto(url);
-  await page.locator('main li').first().waitFor();
-  await page.screenshot({ path });
+/** As they are when a person has done what they are for; by the name of the picture. */
+const PICTURES: Readonly<Record<string, (page: Page) => Promise<void>>> = {
+  '#/': (page) => page.getByRole('list', { name: 'Knowledge objects' }).locator('> li').first().waitFor(),
+  [`#/kos/${KO}/try`]: async (page) => {
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('region', { name: 'Answer', exact: true }).waitFor();
+  },
+  '#/add': async (page) => {
+    const files = [
+      {
+        name: 'ckdepi.zip',
+        mimeType: 'application/zip',
+        buffer: await packageOf('nephrology-ckdepi-v2.0', 'egfr: 51'),
+      },
+      { name: 'ckdepi-2.zip', mimeType: 'application/zip', buffer: await packageOf('nephrology-ckdepi-v2.0') },
+      { name: 'news2.zip', mimeType: 'application/zip', buffer: await packageOf('rcp-news2-v1.0') },
+    ];
+    await page.locator('#add-files').setInputFiles(files);
+    await page.getByText('Nothing is on the shelf yet.').nth(2).waitFor();
+  },
+  [`#/kos/${KO}/history`]: async (page) => {
+    await page.getByRole('button', { name: 'Lines of worked-examples.yaml' }).waitFor();
+    await page.locator('.diff').waitFor();
+  },
+  '#/health': (page) => page.getByText(/^In the last hour/).waitFor(),
+};
+const NAMES = ['catalogue', 'try', 'add', 'history', 'health'];
+
+/** One of the examples; `egfr`: another result than its code gives. */
+async function packageOf(folder: string, egfr = 'egfr: 50'): Promise<Buffer> {
+  const root = join(PROJECT, 'examples', folder);
+  const found = await readdir(root, { recursive: true, withFileTypes: true });
+  const files: Record<string, Buffer | string> = {};
+  for (const each of found.filter((entry) => entry.isFile())) {
+    const path = join(each.parentPath, each.name);
+    files[path.slice(root.length + 1)] = await readFile(path);
+  }
+  const examples = String(files['worked-examples.yaml']);
+  return zipOf({ ...files, 'worked-examples.yaml': examples.replace('egfr: 50', egfr) });
 }
 
-/** What a knowledge object says of itself. */
-async function about(page: Page, url: string, path: string): Promise<void> {
-  await page.goto(`${url}/doc?ko=kgrid/statin.use/v1.0`);
-  await page.locator('.opblock').first().waitFor();
-  await page.screenshot({ path });
-}
-
-/** A call that has been answered. */
-async function editor(page: Page, url: string, path: string): Promise<void> {
-  await page.goto(`${url}/doc?url=/kos/cpic/warfarin/v1.0/service.yaml`);
-  const execute = page.locator('.btn.execute');
-  await execute.click();
-  await page.locator('.live-responses-table').first().waitFor();
-  await page.evaluate(`document.querySelector('.btn.execute').scrollIntoView()`);
-  await page.screenshot({ path, animations: 'disabled' });
+/** So that the charts have some steps. */
+async function callAWhile(url: string): Promise<void> {
+  const until = Date.now() + 100_000;
+  const headers = { 'content-type': 'application/json' };
+  const body = '{"age":50,"sex":"female","creatinine":0.9}';
+  for (; Date.now() < until; await wait(100 + 200 * Math.random()))
+    await (await fetch(`${url}/nephrology/ckdepi/2.0/egfr`, { method: 'POST', headers, body })).arrayBuffer();
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-pictures-'));
@@ -50,18 +77,19 @@ try {
   const isWaiting = async (): Promise<boolean> =>
     (await service.get('/endpoints')).list.some((each) => each['status'] === 'LOADED');
   for (const end = Date.now() + PATIENCE; Date.now() < end && (await isWaiting());) await wait(500);
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
-  for (const [suffix, viewport] of Object.entries(SIZES)) {
-    const page = await browser.newPage({ viewport, colorScheme: 'light' });
-    await overview(page, service.url, join(IMAGES, `overview${suffix}.png`));
-    await editor(page, service.url, join(IMAGES, `editor${suffix}.png`));
-    if (suffix === '') await about(page, service.url, join(IMAGES, 'about.png'));
-    await page.close();
-  }
-  for (const [name, show] of Object.entries(CONSOLE_PICTURES)) {
-    const page = await browser.newPage({ viewport: SIZES[''], colorScheme: 'light' });
-    await show(page, service.url);
-    await page.screenshot({ path: join(IMAGES, `${name}.png`), animations: 'disabled' });
+  await callAWhile(service.url);
+  const browser = await launchChromium();
+  for (const [i, [place, show]] of Object.entries(PICTURES).entries()) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme: 'light' });
+    page.setDefaultTimeout(PATIENCE);
+    await page.goto(`${service.url}/${place}`);
+    if (place.endsWith('history')) {
+      const form = new FormData();
+      form.append('ko', new Blob([new Uint8Array(await packageOf('nephrology-ckdepi-v2.0', 'egfr: 49'))]), 'ko.zip');
+      await fetch(`${service.url}/kos`, { method: 'POST', body: form });
+    }
+    await show(page);
+    await page.screenshot({ path: join(IMAGES, `${NAMES[i]}.png`), animations: 'disabled' });
     await page.close();
   }
   await browser.close();

@@ -4,7 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { checkInProcess, type ProcessCheck } from '../../check/check-in-process.ts';
+import { checkInProcess, type CheckLimits, type ProcessCheck } from '../../check/check-in-process.ts';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { METADATA_FILE, readMetadata } from '../../knowledge-object/metadata.ts';
 import { overloaded, ServiceError } from '../../lib/errors.ts';
@@ -26,6 +26,8 @@ import { aboutUpload, mustBeForm, uploadedPackage } from './import-zip.ts';
 export interface CheckRouteOptions {
   readonly target: ImportTarget;
   readonly lifecycle: Pick<Lifecycle, 'left'>;
+  /** That this service starts itself: code is tried in them too. */
+  readonly runtimes: readonly string[];
 }
 
 /** Milliseconds that the check of a package may take: it comes behind all else on the cores. */
@@ -33,7 +35,7 @@ const TIMEOUT_MS = 120_000;
 /** Packages that wait or are checked. */
 const MOST = 4;
 
-export function checkRoute(app: FastifyInstance, { target, lifecycle }: CheckRouteOptions): void {
+export function checkRoute(app: FastifyInstance, { target, lifecycle, runtimes }: CheckRouteOptions): void {
   const turns = new FairQueue({ perKey: 1 });
   let present = 0;
 
@@ -51,7 +53,9 @@ export function checkRoute(app: FastifyInstance, { target, lifecycle }: CheckRou
     try {
       const upload = Readable.from(uploadedPackage(request, target.limits.zipped));
       await using file = await spool(target.spool, upload, target.limits.zipped);
-      const found = await turns.run('check', () => checked(target, file.path, signal, authorOf(request)));
+      const found = await turns.run('check', () =>
+        checked(target, file.path, { timeout: TIMEOUT_MS, runtimes, signal }, authorOf(request)),
+      );
       void reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
       return escapeSteering(JSON.stringify(found));
     } catch (thrown) {
@@ -68,7 +72,7 @@ export function checkRoute(app: FastifyInstance, { target, lifecycle }: CheckRou
 async function checked(
   target: ImportTarget,
   archive: string,
-  signal: AbortSignal,
+  { signal, ...checks }: CheckLimits & { readonly signal: AbortSignal },
   author: ChangeAuthor,
 ): Promise<object> {
   const { shelf, limits } = target;
@@ -84,7 +88,7 @@ async function checked(
   const present = await presentPackage(shelf, content.id);
   try {
     const differences = present === undefined ? [] : await differencesFrom(present, content);
-    const found = asFound(await inFolder(target.spool, (folder) => checkInProcess(archive, folder, LIMITS, signal)));
+    const found = asFound(await inFolder(target.spool, (folder) => checkInProcess(archive, folder, checks, signal)));
     return {
       ko: keyOf(content.id),
       digest: `sha256:${content.digest}`,
@@ -96,8 +100,6 @@ async function checked(
     present?.release();
   }
 }
-
-const LIMITS = { timeout: TIMEOUT_MS };
 
 /** `ok`: nothing keeps it from being imported and run. */
 function asFound(check: ProcessCheck): object {
@@ -111,8 +113,8 @@ function asFound(check: ProcessCheck): object {
       untried: [],
     };
   }
-  const { ok = false, generation = null, findings = [], examples = null, untried = [] } = check.found;
-  return { ok, generation, findings, examples, untried };
+  const { ok = false, generation = null, findings = [], examples = null, untried = [], refused } = check.found;
+  return { ok, generation, findings, examples, untried, ...(refused === true ? { refused } : {}) };
 }
 
 /** A folder that goes with the work, whatever was put there. */

@@ -8,7 +8,7 @@ import { notFound } from '../../lib/errors.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { type EndpointTexts, wordsIn } from '../listings/endpoint-texts.ts';
 import { linkNext, type ListQuery, listQueryOf, type Page, pageOf } from '../listings/list-query.ts';
-import { isFoundBy, searchTextOf } from '../pages/search.js';
+import { isFoundBy, searchTextOf } from '../../lib/search.ts';
 import { metadataText, sendJson } from './read-ko.ts';
 import type { ReadableShelf } from '../../identity/visible.ts';
 import { shelfFor } from './ko-context.ts';

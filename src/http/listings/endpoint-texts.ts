@@ -4,7 +4,7 @@ import { LinkedObject } from '../../knowledge-object/linked-data.ts';
 import { parseObject } from '../../knowledge-object/metadata-text.ts';
 import { cutWords, withoutMark } from '../../lib/text.ts';
 import type { Verdict } from '../../shelf/package/signatures/verdict.ts';
-import { searchTextOf } from '../pages/search.js';
+import { searchTextOf } from '../../lib/search.ts';
 
 const CONTEXT = [
   'https://kgrid.org/koio/contexts/knowledgeobject.jsonld',

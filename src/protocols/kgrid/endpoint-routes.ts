@@ -16,7 +16,7 @@ import { askedVersion } from '../../http/headers.ts';
 import type { EndpointTexts } from '../../http/listings/endpoint-texts.ts';
 import { linkNext, listQueryOf, pageOf, textIn, WholeList } from '../../http/listings/list-query.ts';
 import { declare, type Operation } from '../../http/methods.ts';
-import { isFoundBy } from '../../http/pages/search.js';
+import { isFoundBy } from '../../lib/search.ts';
 import { visibleSet } from '../../identity/visible.ts';
 import { behindFirst, spellingsOf, textsOf } from '../../knowledge-object/places.ts';
 import { endpointNotFound, malformedRequest } from '../../lib/errors.ts';

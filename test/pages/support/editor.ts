@@ -1,4 +1,4 @@
-/** What a person does in the editor. */
+/** What a person does in Swagger UI. */
 import type { Locator, Page } from 'playwright-core';
 import type { JsonObject } from '../../acceptance/support/client.ts';
 
@@ -31,7 +31,6 @@ export async function execute(page: Page, path: string, body?: string): Promise<
     .locator('td.response-col_status')
     .filter({ hasText: String(response.status()) })
     .waitFor();
-  // The whole answer is folded below the result.
   const text = (await shownBody(shown).textContent()) ?? '';
   return { status: response.status(), url: response.url(), answer: JSON.parse(text) as JsonObject };
 }

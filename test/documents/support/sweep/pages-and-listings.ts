@@ -4,25 +4,22 @@ import { both, code, NAAN } from './steps.ts';
 import type { Step } from './steps.ts';
 
 export function listings(): Step[] {
-  const scripts = 'overview card objects about files login read element doc descriptor answers'.split(' ');
-  const others = ['pages.css', 'icon.svg', 'swagger-ui.css', 'swagger-ui-bundle.js'];
-  const pages = [...scripts.map((name) => `${name}.js`), ...others];
   return [
     ...both('/'),
     ['get', '/', '/', withHeaders({ accept: 'text/html' })],
     ['get', '/', '/', withHeaders({ accept: 'text/html', 'if-none-match': '*' })],
-    ['get', '/doc', '/doc', withHeaders({ 'if-none-match': '*' })],
-    ['get', '/console', '/console', withHeaders({ 'if-none-match': '*' })],
+    ['get', '/doc', '/doc?url=/openapi.yaml', withHeaders({ 'if-none-match': '*' })],
+    ...both('/doc'),
     ['get', '/console/{file}', '/console/main.js', withHeaders({ 'if-none-match': '*' })],
-    ['get', '/doc/{file}', '/doc/doc.js', withHeaders({ 'if-none-match': '*' })],
     ...both('/doc', `/doc?url=/kos/${code.id}/service.yaml`),
     ...both('/console'),
-    ...['main.js', 'try/try.js', 'lib/preact.mjs', 'none.js'].flatMap((file) =>
+    ...['main.js', 'try/try.js', 'front.css', 'icon.svg', 'lib/preact.mjs', 'none.js'].flatMap((file) =>
       both('/console/{file}', `/console/${file}`),
     ),
-    ...pages.flatMap((page) => both('/doc/{file}', `/doc/${page}`)),
-    ...both('/doc/overview.json'),
-    ['get', '/doc/overview.json', '/doc/overview.json', withHeaders({ 'if-none-match': '*' })],
+    ...both('/doc/session'),
+    ...both('/doc/catalogue'),
+    ['get', '/doc/catalogue', '/doc/catalogue', withHeaders({ 'if-none-match': '*' })],
+    ['get', '/doc/catalogue', '/doc/catalogue?state=odd'],
     ...['files', 'about', 'forms'].flatMap((what): Step[] => {
       const [route, url] = [`/doc/${what}/{naan}/{name}/{version}`, `/doc/${what}/${code.id}`];
       return [

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { upload } from '../../../acceptance/support/client.ts';
 import { zipOf } from '../../../acceptance/support/ko.ts';
+import { packageDigestOf } from '../package-digest-of.ts';
 import { json, raw, withHeaders } from '../sent.ts';
 import { restoreSteps } from './restore.ts';
 import { code, files, KO, MAX_BODY_BYTES, NAAN, reads } from './steps.ts';
@@ -79,10 +80,33 @@ export async function shelf(): Promise<Step[]> {
   ];
 }
 
+const REMOVED = '/actuator/removed/{naan}/{name}/{version}/{digest}';
+
+/** What is kept of a package, its files and one of them. */
+const kept = (): Step[] =>
+  (
+    [
+      ['', ''],
+      ['/{path}', '/service.yaml'],
+    ] as const
+  ).flatMap(([path, file]): Step[] => {
+    const at = (digest: string, last = file): string => `/actuator/removed/${code.id}/${digest}${last}`;
+    const [route, url] = [REMOVED + path, at(`sha256:${packageDigestOf(code)}`)];
+    return [
+      ['get', route, url],
+      ['head', route, url],
+      ['get', route, url, withHeaders({ 'if-none-match': '*' })],
+      ['get', route, at('odd')],
+      ['get', route, at('0'.repeat(64))],
+      ...(path === '' ? [] : [['get', route, url, withHeaders({ range: 'bytes=0-1' })] as const]),
+    ];
+  });
+
 /** What changes the shelf last. */
 export const removal: Step[] = [
   ['delete', KO, `/kos/${code.id}`, withHeaders({ 'if-match': '"another"' })],
   ...Array<Step>(2).fill(['delete', KO, `/kos/${code.id}`]),
   ['post', `${KO}/restore`, `/kos/${code.id}/restore`, {}],
   ['delete', KO, `/kos/${code.id}`],
+  ...kept(),
 ];
