@@ -174,17 +174,6 @@ function wantsJson(): boolean {
   return (option ?? process.env['KGRID_LOG_FORMAT']) === 'json';
 }
 
-const [output, errors] = [new Output(1), new Output(2)];
-process.on('exit', () => {
-  output.flush();
-  errors.flush();
-});
-try {
-  await main(output, errors);
-} catch (thrown) {
-  fail(thrown, errors);
-}
-
 // Imports the manifests that the operator named, while the service answers already.
 
 const IMPORTED_AGAIN_AFTER_MS = 1000;
@@ -238,4 +227,16 @@ async function outcomesOf(app: App, named: string, log: Logger): Promise<readonl
     );
     await wait(IMPORTED_AGAIN_AFTER_MS);
   }
+}
+
+// Last, since what stands below is not set up while it runs.
+const [output, errors] = [new Output(1), new Output(2)];
+process.on('exit', () => {
+  output.flush();
+  errors.flush();
+});
+try {
+  await main(output, errors);
+} catch (thrown) {
+  fail(thrown, errors);
 }
