@@ -40,7 +40,7 @@ const slips: [string, Change, RegExp[]][] = [
     'a key of an endpoint that is like none',
     deployment('function:', 'memory: 5\n    function:'),
     [
-      /^deployment\.yaml:«memory: 5» "memory" is no key of an endpoint; the keys are engine, artifact, entry, function, isolation, timeout, validate, network: correct it or take it out$/,
+      /^deployment\.yaml:«memory: 5» "memory" is no key of an endpoint; the keys are engine, artifact, entry, function, isolation, timeout, validate, network, mcp: correct it or take it out$/,
     ],
   ],
   [

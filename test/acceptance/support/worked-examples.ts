@@ -7,7 +7,7 @@ import type { Client } from './knowledge-grid.ts';
 
 interface Worked {
   readonly name: string;
-  readonly endpoint: string;
+  readonly endpoint?: string;
   readonly method?: 'get';
   readonly contentType?: string;
   readonly input?: unknown;
@@ -22,9 +22,11 @@ export async function assertWorkedExamples(
   folder: string,
   id: string,
 ): Promise<number> {
-  const all = parse(await readFile(join(folder, 'worked-examples.yaml'), 'utf8')) as Worked[];
+  const file = parse(await readFile(join(folder, 'worked-examples.yaml'), 'utf8')) as Worked[];
+  // Those of hooks have a test of their own.
+  const all = file.filter(({ endpoint }) => endpoint !== undefined);
   for (const worked of all) {
-    const path = `/${id}${worked.endpoint}`;
+    const path = `/${id}${worked.endpoint ?? ''}`;
     const type = worked.contentType ?? 'application/json';
     const body = type === 'application/json' ? JSON.stringify(worked.input) : String(worked.input);
     const answer =

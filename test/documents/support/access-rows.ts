@@ -34,7 +34,7 @@ const LISTS: ReadonlySet<string> = new Set([
   '/kos',
   '/endpoints',
   '/endpoints/:engine',
-  '/doc/overview.json',
+  '/doc/catalogue',
   '/cds-services',
   '/fhir/Library',
   '/mcp',

@@ -1,4 +1,5 @@
 /** Requests to every path of the service, and to its main errors. */
+import { accounts } from './accounts.ts';
 import { activation } from './activation.ts';
 import { actuator } from './actuator.ts';
 import { calls } from './calls.ts';
@@ -14,6 +15,7 @@ const PAGE = { origin: 'https://elsewhere.example' };
 
 export const sweep = async (): Promise<Step[]> => [
   ...calls(),
+  ...accounts,
   ...cdsHooks(`${code.naan}-${code.name}`),
   ...fhir(),
   ...listings(),
