@@ -1,6 +1,6 @@
 /** `POST /kos/manifest` and `POST /kos/manifest-list`. */
-import Negotiator from 'negotiator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { PROBLEM_TYPE, wantsProblem } from '../errors.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { bodyNotReadable, messageOf, ServiceError } from '../../lib/errors.ts';
 import { inTurns } from '../../lib/fair-queue.ts';
@@ -99,7 +99,6 @@ interface ManifestProblem {
   readonly detail: string;
 }
 
-const PROBLEM = 'application/problem+json';
 /** The document is for reading; the log has all. */
 const MAX_PROBLEMS = 100;
 const MAX_CHARACTERS = 500;
@@ -112,8 +111,8 @@ function sendOutcome(
   problems: readonly ManifestProblem[],
 ): FastifyReply {
   void reply.header('vary', 'Accept');
-  const wanted = new Negotiator(request).mediaType(['application/json', PROBLEM]);
-  if (wanted !== PROBLEM || (problems.length === 0 && imported.length > 0)) return reply.send(imported);
+  if (!wantsProblem(request.headers.accept) || (problems.length === 0 && imported.length > 0))
+    return reply.send(imported);
   const all = imported.length + problems.length;
   const document = {
     type: 'about:blank',
@@ -129,7 +128,7 @@ function sendOutcome(
       .map(({ location, detail }) => ({ location: cut(location), detail: cut(detail) })),
     ...(problems.length > MAX_PROBLEMS ? { more: problems.length - MAX_PROBLEMS } : {}),
   };
-  return reply.type(PROBLEM).send(Buffer.from(JSON.stringify(document)));
+  return reply.type(PROBLEM_TYPE).send(Buffer.from(JSON.stringify(document)));
 }
 
 const cut = (text: string): string => (text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text);
